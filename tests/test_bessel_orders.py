@@ -140,9 +140,9 @@ def test_types_and_shapes(name: str) -> None:
 @pytest.mark.parametrize(("v", "x"), [(0.3, "0.2"), (2.0, "0.2"), (-3.0, "0.2"), (-0.6, "1e-200"), (2.5, "7"), (1e-9, "30")])
 def test_many_digits(name: str, v: float, x: str) -> None:
     m = Arithmetic(50)
-    found = BESSEL[name](m, m.mp.mpf(v), m.mp.mpf(x))
+    found = BESSEL[name](m, m.mpf(v), m.mpf(x))
     with mpmath.workdps(70):
-        exact = TRUE[name](mpf(v), mpf(str(m.mp.nstr(m.mp.mpf(x), 60))))
+        exact = TRUE[name](mpf(v), mpf(str(m.nstr(m.mpf(x), 60))))
         assert abs(mpf(found) / exact - 1) < mpf(10) ** -44
 
 
@@ -150,7 +150,7 @@ def test_orders_for_which_many_digits_take_long_are_refused() -> None:
     m = Arithmetic(50)
     for name in ("jv", "yv", "iv"):
         with pytest.raises(NotPrecise):
-            BESSEL[name](m, m.mp.mpf(1e5), m.mp.mpf(1e5))
+            BESSEL[name](m, m.mpf(1e5), m.mpf(1e5))
 
 
 def test_as_a_user_types_it() -> None:

@@ -64,7 +64,7 @@ class Judge:
     def derivative(self, value: float, index: Index, j: int) -> Verdict:
         """Return the verdict on a derivative that was computed in float64."""
         slope = self._differences.slopes(index)[j]
-        verdict = _without(slope, value) or self._compared(self._differences.math.mp.mpf(value), slope, value == float(slope.value))
+        verdict = _without(slope, value) or self._compared(self._differences.math.mpf(value), slope, value == float(slope.value))
         if verdict.verdict != _OPEN:
             return verdict
         size, floor = abs(verdict.numeric), _OPERATIONS * self._spread(index, False)[j]

@@ -49,11 +49,20 @@ class Real(Protocol):
     def __hash__(self) -> int: ...
 
 
-class Context(Protocol):
-    """The interface of an mpmath context: its constants, and its functions as attributes."""
+class Arithmetic:
+    """Arithmetic at one precision; an attribute that is not defined here is a constant or a function of mpmath.
 
-    dps: int
-    prec: int
+    Args:
+        digits: the number of decimal digits.
+
+    Attributes:
+        context: an mpmath context with that precision, separate from the global context.
+        operations: the number of operations computed so far.
+        short: whether more digits might give another result, because an addition lost a term or most of its digits, or because a
+            function value is too close to 1 or 2.
+        constants: the values of the parts of a program that derivatives treat as constants; see ``Evaluator``.
+    """
+
     e: Real
     eps: Real
     inf: Real
@@ -62,42 +71,29 @@ class Context(Protocol):
     nan: Real
     pi: Real
     mpc: type[Any]
-
-    def mpf(self, value: object, /) -> Real: ...
-    def extraprec(self, bits: int, /) -> AbstractContextManager[None]: ...
-    def isnan(self, value: Real, /) -> bool: ...
-    def isinf(self, value: Real, /) -> bool: ...
-    def isint(self, value: Real, /) -> bool: ...
-    def mag(self, value: Real, /) -> int: ...
-    def nstr(self, value: Real, digits: int, **options: object) -> str: ...
-    def __getattr__(self, name: str) -> Callable[..., Real]: ...
-
-
-class Arithmetic:
-    """Arithmetic at one precision.
-
-    Args:
-        digits: the number of decimal digits.
-
-    Attributes:
-        mp: an mpmath context with that precision, separate from the global context.
-        operations: the number of operations computed so far.
-        short: whether more digits might give another result, because an addition lost a term or most of its digits, or because a
-            function value is too close to 1 or 2.
-        constants: the values of the parts of a program that derivatives treat as constants; see ``Evaluator``.
-    """
+    mpf: Callable[[object], Real]
+    extraprec: Callable[[int], AbstractContextManager[None]]
+    isint: Callable[[Real], bool]
+    mag: Callable[[Real], int]
+    nstr: Callable[..., str]
 
     def __init__(self, digits: int) -> None:
-        self.mp: Context = library("mpmath.ctx_mp", "arithmetic with more digits").MPContext()
-        self.mp.dps = digits
+        self.context: Any = library("mpmath.ctx_mp", "arithmetic with more digits").MPContext()
+        self.context.dps = digits
         self.digits = digits
         self.operations = 0
         self.short = False
-        self.zero: Real = self.mp.mpf(0)
+        self.zero: Real = self.mpf(0)
         self.constants: dict[Any, Any] = {}
-        self._gap = int(self.mp.prec) // 2
+        self._gap = int(self.context.prec) // 2
         self._random: random.Random | None = None
         self._reads = False
+
+    def __getattr__(self, name: str) -> Callable[..., Real]:
+        attribute: Callable[..., Real] = getattr(self.context, name)
+        if callable(attribute):
+            setattr(self, name, attribute)  # the next access does not come here
+        return attribute
 
     def rounding(self, seed: int | None, reads: bool = False) -> None:
         """Start to simulate float64 rounding in random directions, or stop if ``seed`` is ``None``.
@@ -129,7 +125,7 @@ class Arithmetic:
             return value
         if isinstance(value, Exact):
             return Number(self, value.exact.value)
-        return Number(self, self.mp.mpf(value.item() if hasattr(value, "item") else value))
+        return Number(self, self.mpf(value.item() if hasattr(value, "item") else value))
 
     def result(self, value: Real) -> Number:
         """Return the result of an operation as a number, count the operation, and round the result if rounding is simulated."""
@@ -137,12 +133,12 @@ class Arithmetic:
         if self._random is not None and value and not self._reads:
             value = value * (1 + self._jitter())
             if abs(value) < 2.0**-1021:  # half of the smallest number, as a relative error that is the same at neighbouring points
-                value = value * (1 + self.mp.ldexp(self._random.choice((-1, 1)), min(-1074 - self.mp.mag(value), 0)))
+                value = value * (1 + self.ldexp(self._random.choice((-1, 1)), min(-1074 - self.mag(value), 0)))
         return Number(self, value)
 
     def finite(self, x: Real) -> bool:
         """Return whether a number is neither nan nor infinite."""
-        return not (self.mp.isnan(x) or self.mp.isinf(x))
+        return not (self.isnan(x) or self.isinf(x))
 
     def add(self, x: Real, y: Real) -> Number:
         """Return x + y."""
@@ -169,46 +165,46 @@ class Arithmetic:
         """Return x/y."""
         if y:
             return self.result(x / y)
-        if not x or self.mp.isnan(x):
-            return self.result(self.mp.nan)
-        return self.result(self.mp.inf if x > 0 else -self.mp.inf)
+        if not x or self.isnan(x):
+            return self.result(self.nan)
+        return self.result(self.inf if x > 0 else -self.inf)
 
     def power(self, x: Real, y: Real) -> Number:
         """Return x**y, or nan if it is not a real number."""
-        mp = self.mp
         if not y or x == 1:
-            return self.result(mp.mpf(1))
-        if mp.isnan(x) or mp.isnan(y):
-            return self.result(mp.nan)
-        whole = not mp.isinf(y) and mp.isint(y)
+            return self.result(self.mpf(1))
+        if self.isnan(x) or self.isnan(y):
+            return self.result(self.nan)
+        whole = not self.isinf(y) and self.isint(y)
         odd = whole and y.man_exp[1] == 0  # an mpmath mantissa is odd; int(y) may exhaust the memory
-        if not x or mp.isinf(x) or mp.isinf(y):
-            if mp.isinf(y):
+        if not x or self.isinf(x) or self.isinf(y):
+            if self.isinf(y):
                 size = abs(x)
-                return self.result(mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (y > 0) else self.zero)
+                return self.result(self.mpf(1) if size == 1 else self.inf if (size > 1) == (y > 0) else self.zero)
             large = (not x) == (y < 0)
-            return self.result((-mp.inf if odd and x < 0 else mp.inf) if large else self.zero)
+            return self.result((-self.inf if odd and x < 0 else self.inf) if large else self.zero)
         if x < 0 and not whole:
-            return self.result(mp.nan)
+            return self.result(self.nan)
         if whole and abs(y) < 10000:
             return self.result(x ** int(y))
-        size = self.exp(y * mp.log(abs(x)))
+        size = self.exp(y * self.log(abs(x)))
         return self.result(-size if odd and x < 0 else size)
 
     def exp(self, x: Real) -> Real:
         """Return e**x."""
-        mp = self.mp
-        if not x or not self.finite(x) or mp.mag(x) <= MOST_EXPONENT:
-            return self.rounded(mp.exp(x), x)
-        return mp.inf if x > 0 else self.zero
+        if not x or not self.finite(x) or self.mag(x) <= MOST_EXPONENT:
+            return self.rounded(self.context.exp(x), x)
+        return self.inf if x > 0 else self.zero
 
     def log(self, x: Real) -> Real:
         """Return the logarithm of x: -inf at 0, and nan for a negative number."""
-        return self.mp.log(x) if x > 0 else -self.mp.inf if x == 0 else self.mp.nan
+        result: Real = self.context.log(x) if x > 0 else -self.inf if x == 0 else self.nan
+        return result
 
     def log1p(self, x: Real) -> Real:
         """Return the logarithm of 1 + x."""
-        return self.mp.log1p(x) if x > -1 else self.log(x + 1)
+        result: Real = self.context.log1p(x) if x > -1 else self.log(x + 1)
+        return result
 
     def rounded(self, value: Real, x: Real) -> Real:
         """Return ``value``, the value of a function at ``x``.
@@ -216,8 +212,8 @@ class Arithmetic:
         Set ``short`` if ``value`` is 1, -1 or 2, or differs only in the second half of its digits, few of which are correct.
         """
         if x and not self.short and self.finite(value):
-            whole = self.mp.nint(value)
-            self.short = whole in (1, -1, 2) and self.mp.mag(value - whole) < -self._gap and not self.mp.isinf(x)
+            whole = self.nint(value)
+            self.short = whole in (1, -1, 2) and self.mag(value - whole) < -self._gap and not self.isinf(x)
         return value
 
 
@@ -293,7 +289,7 @@ class Number:
     # For an object array, NumPy implements ``np.sqrt``, ``np.exp`` and similar functions by calling these methods.
 
     def sqrt(self) -> Number:
-        return self.math.result(self.math.mp.sqrt(self.value) if self.value >= 0 else self.math.mp.nan)
+        return self.math.result(self.math.sqrt(self.value) if self.value >= 0 else self.math.nan)
 
     def exp(self) -> Number:
         return self.math.result(self.math.exp(self.value))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from autodiff_cli.errors import NotPrecise
-from autodiff_cli.precise.arithmetic import Arithmetic, Context, Real
+from autodiff_cli.precise.arithmetic import Arithmetic, Real
 from autodiff_cli.precise.elementary import Entry
 
 _LARGEST_PHASE = 1e30
@@ -20,7 +20,7 @@ _LARGEST_ORDER = 300
 """The largest order for which mpmath does not need thousands of terms or a very long working precision."""
 
 
-def _first_kind(mp: Context, v: Real, x: Real, sign: int) -> Real:
+def _first_kind(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2)."""
     q = sign * x * x / 4
     term = mp.rgamma(v + 1)
@@ -28,50 +28,50 @@ def _first_kind(mp: Context, v: Real, x: Real, sign: int) -> Real:
     while k < 3 or abs(term) > abs(total) * mp.eps:
         term = term * q / (k * (k + v))
         total, k = total + term, k + 1
-    return mp.power(x / 2, v) * total
+    power: Real = mp.context.power(x / 2, v)
+    return power * total
 
 
-def bessel_k(m: Arithmetic, v: Real, x: Real) -> Real:
+def bessel_k(mp: Arithmetic, v: Real, x: Real) -> Real:
     """Return the modified Bessel function of the second kind of real order."""
-    mp, v = m.mp, abs(v)
+    v = abs(v)
     if mp.isnan(x) or mp.isnan(v) or x < 0:
         return mp.nan
     if mp.isinf(x) or mp.isinf(v) or not x:
-        return mp.inf if not mp.isinf(x) else m.zero if not mp.isinf(v) else mp.nan
-    return _at_present_precision(mp, lambda: _difference_of_first_kinds(m, v, x, 1) if x < 1 else _integral(mp, v, x))
+        return mp.inf if not mp.isinf(x) else mp.zero if not mp.isinf(v) else mp.nan
+    return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, 1) if x < 1 else _integral(mp, v, x))
 
 
-def _at_present_precision(mp: Context, compute: Callable[[], Real]) -> Real:
+def _at_present_precision(mp: Arithmetic, compute: Callable[[], Real]) -> Real:
     """Return the result of a function that raises the precision, rounded to the present precision."""
     with mp.extraprec(0):
         value = compute()
     return value * 1
 
 
-def _difference_of_first_kinds(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+def _difference_of_first_kinds(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4)."""
-    mp = m.mp
     if abs(v) > 1e6:
         raise NotPrecise("a Bessel function of a large order")
-    precision = mp.prec
-    mp.prec = precision + 20 + 2 * max(mp.mag(v) if v else 0, 0)
+    precision = mp.context.prec
+    mp.context.prec = precision + 20 + 2 * max(mp.mag(v) if v else 0, 0)
     off = abs(v - mp.nint(v))
     if off < mp.mpf(2) ** -precision:  # the difference vanishes at whole orders: use an order beside
         off = mp.mpf(2) ** -(precision + 20)
-        mp.prec *= 2
+        mp.context.prec *= 2
         v = v + off
-    mp.prec += max(-mp.mag(off), 0)
+    mp.context.prec += max(-mp.mag(off), 0)
     negative, positive = _first_kind(mp, -v, x, sign), _first_kind(mp, v, x, sign)
     if sign > 0:
         return (negative - positive) * mp.pi / (2 * mp.sinpi(v))
     return (mp.cospi(v) * positive - negative) / mp.sinpi(v)
 
 
-def _integral(mp: Context, v: Real, x: Real) -> Real:
+def _integral(mp: Arithmetic, v: Real, x: Real) -> Real:
     """Return the integral of exp(-x*cosh(t) + v*t)/2 over all t by the trapezoidal rule (DLMF 10.32.9)."""
     size = mp.hypot(x, v)
-    mp.prec += 20 + max(mp.mag(size), 0)
-    digits = float(mp.prec) * 0.6931471805599453
+    mp.context.prec += 20 + max(mp.mag(size), 0)
+    digits = float(mp.context.prec) * 0.6931471805599453
     # The step follows from the growth of the integrand at the distance ``strip`` from the real axis.
     strip = min(1.5, math.sqrt(2 * digits / float(min(size, mp.mpf(10) ** 300))))
     step = mp.mpf(2 * math.pi * strip) / (digits + size * strip**2)
@@ -82,37 +82,35 @@ def _integral(mp: Context, v: Real, x: Real) -> Real:
         t, term = peak, mp.mpf(1)
         while term > total * mp.eps:
             t = t + direction * step
-            term = mp.exp(v * t - x * mp.cosh(t) - highest)
+            term = mp.context.exp(v * t - x * mp.cosh(t) - highest)
             total = total + term
     return total * step * mp.exp(highest) / 2
 
 
-def _bessel_y(m: Arithmetic, v: Real, x: Real) -> Real:
-    mp = m.mp
-    if mp.isnan(x) or x < 0 or not m.finite(v):
+def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
+    if mp.isnan(x) or x < 0 or not mp.finite(v):
         return mp.nan
     if not x or mp.isinf(x):
-        return m.zero if x else -mp.inf if v > -0.5 else mp.nan
+        return mp.zero if x else -mp.inf if v > -0.5 else mp.nan
     if x > _LARGEST_PHASE:
         raise NotPrecise("yv of a large argument")
     if abs(v) > _LARGEST_ORDER:
         raise NotPrecise("yv of a large order")
-    return _at_present_precision(mp, lambda: _difference_of_first_kinds(m, v, x, -1)) if x < 1 else mp.bessely(v, x)
+    return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, -1)) if x < 1 else mp.bessely(v, x)
 
 
-def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+def _first_order(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return I_v(x) (sign 1) or J_v(x) (sign -1)."""
-    mp = m.mp
-    if not (m.finite(v) and m.finite(x)):
+    if not (mp.finite(v) and mp.finite(x)):
         raise NotPrecise("a Bessel function at infinity")
     if x < 0 and not mp.isint(v):
         return mp.nan
     if not x:
-        return mp.mpf(1) if not v else m.zero if v > 0 or mp.isint(v) else mp.inf * mp.rgamma(v + 1)
+        return mp.mpf(1) if not v else mp.zero if v > 0 or mp.isint(v) else mp.inf * mp.rgamma(v + 1)
     if abs(v) > _LARGEST_ORDER or abs(x) > (_LARGEST_PHASE if sign < 0 else 1e6):
         raise NotPrecise("a Bessel function of a large order or argument")
     if mp.isint(v) and v < 0:
-        return _first_order(m, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
+        return _first_order(mp, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
     if 0 < x < 1:
         with mp.extraprec(30 + max(mp.mag(v) if v else 0, 0)):
             value = _first_kind(mp, v, x, sign)
@@ -120,10 +118,9 @@ def _first_order(m: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     return mp.besseli(v, x) if sign > 0 else mp.besselj(v, x)
 
 
-def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
-    mp = m.mp
-    if not m.finite(x):
-        return mp.nan if mp.isnan(x) or (x < 0 and derivative) else m.zero if x < 0 or name == "airyai" else mp.inf
+def _airy(mp: Arithmetic, x: Real, name: str, derivative: int) -> Real:
+    if not mp.finite(x):
+        return mp.nan if mp.isnan(x) or (x < 0 and derivative) else mp.zero if x < 0 or name == "airyai" else mp.inf
     if abs(x) > _LARGEST_PHASE:
         raise NotPrecise("an Airy function of a large argument")
     value: Real = getattr(mp, name)(x, derivative=derivative)
@@ -131,16 +128,16 @@ def _airy(m: Arithmetic, x: Real, name: str, derivative: int) -> Real:
 
 
 BESSEL: dict[str, Entry] = {
-    "k0": lambda m, x: bessel_k(m, m.zero, x),
-    "k1": lambda m, x: bessel_k(m, m.mp.mpf(1), x),
-    "y0": lambda m, x: _bessel_y(m, m.zero, x),
-    "y1": lambda m, x: _bessel_y(m, m.mp.mpf(1), x),
+    "k0": lambda mp, x: bessel_k(mp, mp.zero, x),
+    "k1": lambda mp, x: bessel_k(mp, mp.mpf(1), x),
+    "y0": lambda mp, x: _bessel_y(mp, mp.zero, x),
+    "y1": lambda mp, x: _bessel_y(mp, mp.mpf(1), x),
     "jv": partial(_first_order, sign=-1),
     "iv": partial(_first_order, sign=1),
     "yv": _bessel_y,
     "kv": bessel_k,
     **{f"airy_{kind}": partial(_airy, name=f"airy{kind}", derivative=0) for kind in ("ai", "bi")},
     **{f"airy_{kind}_prime": partial(_airy, name=f"airy{kind}", derivative=1) for kind in ("ai", "bi")},
-    "ellipk": lambda m, x: m.mp.nan if m.mp.isnan(x) or x > 1 else m.zero if m.mp.isinf(x) else m.mp.ellipk(x),
-    "ellipe": lambda m, x: m.mp.nan if m.mp.isnan(x) or x > 1 else m.mp.inf if m.mp.isinf(x) else m.mp.ellipe(x),
+    "ellipk": lambda mp, x: mp.nan if mp.isnan(x) or x > 1 else mp.zero if mp.isinf(x) else mp.ellipk(x),
+    "ellipe": lambda mp, x: mp.nan if mp.isnan(x) or x > 1 else mp.inf if mp.isinf(x) else mp.ellipe(x),
 }

@@ -12,7 +12,7 @@ import math as floats
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from autodiff_cli.precise.arithmetic import Arithmetic, Context, Real
+from autodiff_cli.precise.arithmetic import Arithmetic, Real
 
 Evaluate = Callable[[Arithmetic, list[Real]], list[Real]]
 """A function that computes the elements of the output from the elements of the inputs."""
@@ -126,7 +126,7 @@ class Differences:
 
     def _is_certain(self, slope: Slope) -> bool:
         """Return whether a derivative is undefined, or smooth, finite and more than rounding errors."""
-        if slope.kind != "smooth" or self.math.mp.isinf(slope.value):
+        if slope.kind != "smooth" or self.math.isinf(slope.value):
             return slope.kind == "undefined"
         return not slope.central or bool(abs(slope.central) > slope.noise)
 
@@ -144,15 +144,15 @@ class Differences:
             run = self._new_run(self._enough)
             run.seed, run.reads = seed, reads
             for j, (rough, other) in enumerate(zip(run.central(index), exact, strict=True)):
-                distance = abs(rough - run.math.mp.mpf(other))
-                most[j] = floats.inf if run.math.mp.isnan(distance) else max(most[j], float(distance))
+                distance = abs(rough - run.math.mpf(other))
+                most[j] = floats.inf if run.math.isnan(distance) else max(most[j], float(distance))
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
         """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 ± distance``."""
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self.inputs)] for side in (-1, 1))
         sizes = [abs(self._new_run(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
-        return max((float(size) for size in sizes if not self.math.mp.isnan(size)), default=0.0)
+        return max((float(size) for size in sizes if not self.math.isnan(size)), default=0.0)
 
 
 class _Run:
@@ -162,7 +162,7 @@ class _Run:
         self.math = Arithmetic(digits)
         self.seed: int | None = None
         self.reads = False
-        mp = self.math.mp
+        mp = self.math
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
         self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}
@@ -191,7 +191,7 @@ class _Run:
 
     def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Quotient]:
         """Return the difference quotients: one-sided for each element in ``sides``, central for the others."""
-        size = self.math.mp.mpf(1)
+        size = self.math.mpf(1)
         parts = []
         for i in dict.fromkeys(index):
             order, side = index.count(i), sides.get(i, 0)
@@ -204,7 +204,7 @@ class _Run:
             moves = tuple((i, offset, step) for i, offset, _ in choice if offset)
             weight = floats.prod(sign for _, _, sign in choice)
             terms.append([weight * value for value in self.value(moves)])
-        error = self.math.mp.mpf(10) ** (20 - self.math.digits) / size
+        error = self.math.mpf(10) ** (20 - self.math.digits) / size
         return [
             Quotient(sum(several[1:], several[0]) / size, max(map(abs, filter(self.math.finite, several)), default=0) * error)
             for several in zip(*terms, strict=True)
@@ -216,7 +216,7 @@ class _Run:
 
     def slopes(self, index: Index) -> list[Slope]:
         """Return the derivative computed by central differences, classified by the one-sided differences."""
-        mp = self.math.mp
+        mp = self.math
         central = self._stencil(index, 0, {})
         elements = list(dict.fromkeys(index))
         corners = list(itertools.product((1, -1), repeat=len(elements)))
@@ -241,7 +241,7 @@ JUMP = "jump"
 """The marker for quotients of a function that jumps between the two sides."""
 
 
-def _limit(mp: Context, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
+def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
     """Return the limit of one-sided quotients with steps of a given ratio: nan outside of the domain, ``None`` without a limit."""
     far, near = (quotient.value for quotient in quotients)
     if mp.isnan(far) or mp.isnan(near):
@@ -262,7 +262,7 @@ def _limit(mp: Context, quotients: tuple[Quotient, Quotient], ratio: Real) -> Re
     return mp.sign(near) * mp.inf if growth > 1 else None
 
 
-def _classify(mp: Context, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
+def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
     """Classify a derivative by its one-sided quotients, each a pair of quotients with a larger and a smaller step."""
 
     def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Context, Number, Real
+from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Number, Real
 
 Entry = Callable[..., Any]
 ScalarFunction = Callable[[Arithmetic, Real], Real]
@@ -19,7 +19,7 @@ Plain = Number | float
 
 
 def mpmath_function(
-    name: str, exists: Callable[[Real], bool] = lambda x: True, far: Callable[[Context, Real], object] | None = None
+    name: str, exists: Callable[[Real], bool] = lambda x: True, far: Callable[[Arithmetic, Real], object] | None = None
 ) -> ScalarFunction:
     """Wrap an mpmath function.
 
@@ -30,93 +30,90 @@ def mpmath_function(
             infinities, and arguments whose exponential overflows.
     """
 
-    def function(m: Arithmetic, x: Real) -> Real:
-        mp = m.mp
+    def function(mp: Arithmetic, x: Real) -> Real:
         if far is None:
             return getattr(mp, name)(x) if exists(x) else mp.nan
         if mp.isnan(x):
             return mp.nan
         if mp.isinf(x) or (x and mp.mag(x) > MOST_EXPONENT):
             return mp.mpf(far(mp, x))
-        return m.rounded(getattr(mp, name)(x), x)
+        return mp.rounded(getattr(mp, name)(x), x)
 
     return function
 
 
-def _expm1(m: Arithmetic, x: Real) -> Real:
-    mp = m.mp
-    if not m.finite(x) or (x and mp.mag(x) > 10):
-        return m.exp(x) - 1
+def _expm1(mp: Arithmetic, x: Real) -> Real:
+    if not mp.finite(x) or (x and mp.mag(x) > 10):
+        return mp.exp(x) - 1
     return mp.expm1(x)
 
 
-def _trunc(m: Arithmetic, x: Real) -> Real:
-    if not m.finite(x):
+def _trunc(mp: Arithmetic, x: Real) -> Real:
+    if not mp.finite(x):
         return x
-    return m.mp.floor(x) if x >= 0 else m.mp.ceil(x)
+    return mp.floor(x) if x >= 0 else mp.ceil(x)
 
 
-def _quotient(m: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remainder: bool) -> Real:
+def _quotient(mp: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remainder: bool) -> Real:
     """Return the rounded quotient of two numbers, or the remainder."""
-    divisor = m.number(y).value
-    if not divisor or not m.finite(x) or m.mp.isnan(divisor):
-        nan = m.mp.nan
-        return nan if remainder or divisor else m.div(x, divisor).value
-    whole = rounded(m, x / divisor)
+    divisor = mp.number(y).value
+    if not divisor or not mp.finite(x) or mp.isnan(divisor):
+        nan = mp.nan
+        return nan if remainder or divisor else mp.div(x, divisor).value
+    whole = rounded(mp, x / divisor)
     return x - divisor * whole if remainder else whole
 
 
-def _isclose(m: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_nan: bool) -> bool:
-    if m.mp.isnan(x) or m.mp.isnan(y):
-        return bool(equal_nan and m.mp.isnan(x) and m.mp.isnan(y))
-    return bool(x == y or (m.finite(x) and m.finite(y) and abs(x - y) <= atol + rtol * abs(y)))
+def _isclose(mp: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_nan: bool) -> bool:
+    if mp.isnan(x) or mp.isnan(y):
+        return bool(equal_nan and mp.isnan(x) and mp.isnan(y))
+    return bool(x == y or (mp.finite(x) and mp.finite(y) and abs(x - y) <= atol + rtol * abs(y)))
 
 
-def _maximum(m: Arithmetic, x: Real, y: Real) -> Real:
-    return m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else max(x, y)
+def _maximum(mp: Arithmetic, x: Real, y: Real) -> Real:
+    return mp.nan if mp.isnan(x) or mp.isnan(y) else max(x, y)
 
 
-def _minimum(m: Arithmetic, x: Real, y: Real) -> Real:
-    return m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else min(x, y)
+def _minimum(mp: Arithmetic, x: Real, y: Real) -> Real:
+    return mp.nan if mp.isnan(x) or mp.isnan(y) else min(x, y)
 
 
-def _clamp(m: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
-    raised = x if low is None else _maximum(m, x, m.number(low).value)
-    return raised if high is None else _minimum(m, raised, m.number(high).value)
+def _clamp(mp: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
+    raised = x if low is None else _maximum(mp, x, mp.number(low).value)
+    return raised if high is None else _minimum(mp, raised, mp.number(high).value)
 
 
-def _logit(m: Arithmetic, x: Real, eps: float | None) -> Real:
-    p = x if eps is None else _clamp(m, x, eps, 1 - eps)
-    return m.log(m.div(p, 1 - p).value) if 0 <= p <= 1 else m.mp.nan
+def _logit(mp: Arithmetic, x: Real, eps: float | None) -> Real:
+    p = x if eps is None else _clamp(mp, x, eps, 1 - eps)
+    return mp.log(mp.div(p, 1 - p).value) if 0 <= p <= 1 else mp.nan
 
 
 # Activations
 
 
-def _sigmoid(m: Arithmetic, x: Real) -> Real:
+def _sigmoid(mp: Arithmetic, x: Real) -> Real:
     if x >= 0:
-        return 1 / (1 + m.exp(-x))
-    size = m.exp(x)
+        return 1 / (1 + mp.exp(-x))
+    size = mp.exp(x)
     return size / (1 + size)
 
 
-def _softplus(m: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
-    scaled = x * m.number(beta).value
+def _softplus(mp: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
+    scaled = x * mp.number(beta).value
     if threshold is not None and scaled > threshold:
         return x
-    return ((scaled if scaled > 0 else m.zero) + m.log1p(m.exp(-abs(scaled)))) / m.number(beta).value
+    return ((scaled if scaled > 0 else mp.zero) + mp.log1p(mp.exp(-abs(scaled)))) / mp.number(beta).value
 
 
-def ndtr(m: Arithmetic, x: Real) -> Real:
+def ndtr(mp: Arithmetic, x: Real) -> Real:
     """Return the cumulative distribution function of the standard normal distribution."""
-    return _erfc(m, -x / m.mp.sqrt(2)) / 2
+    return _erfc(mp, -x / mp.sqrt(2)) / 2
 
 
-def _gelu(m: Arithmetic, x: Real, approximate: str) -> Real:
+def _gelu(mp: Arithmetic, x: Real, approximate: str) -> Real:
     if approximate == "none":
-        return x * ndtr(m, x)
-    mp = m.mp
-    return x * _sigmoid(m, 2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))
+        return x * ndtr(mp, x)
+    return x * _sigmoid(mp, 2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))
 
 
 _erfc = mpmath_function("erfc", far=lambda mp, x: 1 - mp.sign(x))
@@ -132,47 +129,47 @@ ELEMENTARY: dict[str, Entry] = {
     "erfc": _erfc,
     "acosh": mpmath_function("acosh", lambda x: x >= 1),
     "sqrt": mpmath_function("sqrt", lambda x: x >= 0),
-    "abs": lambda m, x: abs(x),
-    "neg": lambda m, x: -x,
-    "add": lambda m, x, y: m.add(x, y).value,
-    "sub": lambda m, x, y: m.sub(x, y).value,
-    "mul": lambda m, x, y: x * y,
-    "div": lambda m, x, y: m.div(x, y).value,
-    "pow": lambda m, x, y: m.power(x, m.number(y).value).value,
-    "power of a number": lambda m, x, y: m.power(m.number(y).value, x).value,
+    "abs": lambda mp, x: abs(x),
+    "neg": lambda mp, x: -x,
+    "add": lambda mp, x, y: mp.add(x, y).value,
+    "sub": lambda mp, x, y: mp.sub(x, y).value,
+    "mul": lambda mp, x, y: x * y,
+    "div": lambda mp, x, y: mp.div(x, y).value,
+    "pow": lambda mp, x, y: mp.power(x, mp.number(y).value).value,
+    "power of a number": lambda mp, x, y: mp.power(mp.number(y).value, x).value,
     "exp": Arithmetic.exp,
     "expm1": _expm1,
     "log": Arithmetic.log,
     "log1p": Arithmetic.log1p,
-    "log2": lambda m, x: m.log(x) / m.mp.ln2,
-    "log10": lambda m, x: m.log(x) / m.mp.ln10,
-    "atanh": lambda m, x: (m.log1p(x) - m.log1p(-x)) / 2 if abs(x) <= 1 else m.mp.nan,
-    "atan2": lambda m, y, x: m.mp.nan if m.mp.isnan(x) or m.mp.isnan(y) else m.mp.atan2(y, x),
-    "hypot": lambda m, x, y: m.mp.inf if m.mp.isinf(x) or m.mp.isinf(y) else m.mp.hypot(x, y),
-    "sinc": lambda m, x: m.mp.sincpi(x) if m.finite(x) else m.mp.nan if m.mp.isnan(x) else m.zero,
-    "to": lambda m, x, dtype: x,
+    "log2": lambda mp, x: mp.log(x) / mp.ln2,
+    "log10": lambda mp, x: mp.log(x) / mp.ln10,
+    "atanh": lambda mp, x: (mp.log1p(x) - mp.log1p(-x)) / 2 if abs(x) <= 1 else mp.nan,
+    "atan2": lambda mp, y, x: mp.nan if mp.isnan(x) or mp.isnan(y) else mp.atan2(y, x),
+    "hypot": lambda mp, x, y: mp.inf if mp.isinf(x) or mp.isinf(y) else mp.hypot(x, y),
+    "sinc": lambda mp, x: mp.sincpi(x) if mp.finite(x) else mp.nan if mp.isnan(x) else mp.zero,
+    "to": lambda mp, x, dtype: x,
     "sign": _sign,
     "floor": _floor,
-    "round": lambda m, x: m.mp.nint(x) if m.finite(x) else x,
-    "round_to": lambda m, x, decimals: m.mp.nint(x * m.mp.mpf(10) ** decimals) / m.mp.mpf(10) ** decimals if m.finite(x) else x,
+    "round": lambda mp, x: mp.nint(x) if mp.finite(x) else x,
+    "round_to": lambda mp, x, decimals: mp.nint(x * mp.mpf(10) ** decimals) / mp.mpf(10) ** decimals if mp.finite(x) else x,
     "trunc": _trunc,
     "floor_divide": partial(_quotient, rounded=_floor, remainder=False),
     "remainder": partial(_quotient, rounded=_floor, remainder=True),
     "fmod": partial(_quotient, rounded=_trunc, remainder=True),
-    "lt": lambda m, x, y: x < y,
-    "le": lambda m, x, y: x <= y,
-    "gt": lambda m, x, y: x > y,
-    "ge": lambda m, x, y: x >= y,
-    "eq": lambda m, x, y: x == y,
-    "ne": lambda m, x, y: x != y,
-    "logical_and": lambda m, x, y: bool(x) and bool(y),
-    "logical_or": lambda m, x, y: bool(x) or bool(y),
-    "logical_not": lambda m, x: not x,
-    "isnan": lambda m, x: bool(m.mp.isnan(x)),
-    "isinf": lambda m, x: bool(m.mp.isinf(x)),
+    "lt": lambda mp, x, y: x < y,
+    "le": lambda mp, x, y: x <= y,
+    "gt": lambda mp, x, y: x > y,
+    "ge": lambda mp, x, y: x >= y,
+    "eq": lambda mp, x, y: x == y,
+    "ne": lambda mp, x, y: x != y,
+    "logical_and": lambda mp, x, y: bool(x) and bool(y),
+    "logical_or": lambda mp, x, y: bool(x) or bool(y),
+    "logical_not": lambda mp, x: not x,
+    "isnan": lambda mp, x: bool(mp.isnan(x)),
+    "isinf": lambda mp, x: bool(mp.isinf(x)),
     "isfinite": Arithmetic.finite,
     "isclose": _isclose,
-    "where": lambda m, condition, x, y: x if condition else y,
+    "where": lambda mp, condition, x, y: x if condition else y,
     "maximum": _maximum,
     "minimum": _minimum,
     "clamp": _clamp,

@@ -176,12 +176,12 @@ def _element_by_element(
             raise NotPrecise(name)
         operands = [cell if isinstance(cell, (bool, np.bool_)) else math.number(cell).value for cell in row]
         value = _compute_or_refuse(name, function, [math, *operands, *statics], _OF_MPMATH)
-        if isinstance(value, math.mp.mpc):
-            value = math.mp.nan if value.imag else value.real
+        if isinstance(value, math.mpc):
+            value = math.nan if value.imag else value.real
         if isinstance(value, (bool, np.bool_)):
             result.flat[i] = bool(value)
         else:
-            result.flat[i] = Number(math, math.mp.mpf(value)) if name in _UNROUNDED else math.result(value)
+            result.flat[i] = Number(math, math.mpf(value)) if name in _UNROUNDED else math.result(value)
     return tensor(math, result)
 
 
@@ -264,7 +264,7 @@ class PreciseEvaluator(Evaluator):
         value = super().name(node)
         text = node.children[0].text
         if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
-            return Exact(self.math.result(self.math.mp.pi + 0 if text == "pi" else self.math.mp.e + 0))
+            return Exact(self.math.result(self.math.pi + 0 if text == "pi" else self.math.e + 0))
         if self.math.reading and isinstance(value, Precise):
             return precise(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
         return value

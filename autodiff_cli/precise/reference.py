@@ -119,7 +119,7 @@ class Reference:
             return self.differences
 
         def evaluate(arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
-            return self._evaluate(arithmetic, [arithmetic.mp.mpf(x) + inputs[0] for x in self._inputs])
+            return self._evaluate(arithmetic, [arithmetic.mpf(x) + inputs[0] for x in self._inputs])
 
         return Differences(evaluate, [0.0], self._order, self._digits)
 
@@ -152,7 +152,7 @@ def _elements_and_shape(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -
     """Compute a tensor, and return its elements and its shape."""
     try:
         tensor = compute()
-        return [arithmetic.mp.mpf(number) for number in numbers(tensor)], tensor.shape
+        return [arithmetic.mpf(number) for number in numbers(tensor)], tensor.shape
     except (NotPrecise, LimitError):
         raise
     except (AutodiffError, *FOREIGN) as error:  # the program itself is valid, because it succeeded in float64

@@ -71,7 +71,7 @@ class Verified:
         self._reference = Reference(evaluation, order, max(DIGITS, (digits or 0) + 10), entries * (order + 1) ** 2 * 2)
         weights = evaluation.gradient
         self._differentiated = self._reference if weights is None else self._reference.weighted(weights._data)
-        self._mp = self._reference.differences.math.mp
+        self._mp = self._reference.differences.math
 
     def value(self, value: ArrayLike) -> None:
         """Compare and add the value of the expression."""

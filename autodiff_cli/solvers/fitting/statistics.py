@@ -236,7 +236,7 @@ def _precise_residuals(problem: FitProblem, point: Vector) -> Vector:
     result = np.empty(model.rows)
     for row in range(model.rows):
         # The number in a file is the shortest decimal number that rounds to its float64.
-        cells = {name: arithmetic.mp.mpf(repr(float(column[row]))) for name, column in model.columns.items()}
+        cells = {name: arithmetic.mpf(repr(float(column[row]))) for name, column in model.columns.items()}
         data = {name: precise(arithmetic, np.array(cell, object)) for name, cell in cells.items()}
         try:
             output = PreciseEvaluator(model.source, model.tree, arithmetic, {**fixed, **data}).output()

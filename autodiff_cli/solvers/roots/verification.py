@@ -311,7 +311,7 @@ def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
 
     with in_time(_SECONDS):
         reference = Reference(problem.system.evaluation(0, x))
-        mp = reference.differences.math.mp
+        mp = reference.differences.math
         sign = 0
 
         def size(place: Real) -> Real:
