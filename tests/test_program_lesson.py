@@ -76,7 +76,7 @@ def test_the_states_are_those_of_pytorch(step: str) -> None:
     shows = [event for event in ended(recorder) if event.tree.kind == "show"]
     assert len(shows) == len(GOLDEN[step]["stages"])
     for event, stage in zip(shows, GOLDEN[step]["stages"], strict=True):
-        rows = {name: row.record() for name, row in event.after.items()}
+        rows = {name: row._asdict() for name, row in event.after.items()}
         _compare(rows, {name: tensor for name, tensor in stage["tensors"].items() if "." not in name})
     assert (recorder.error is not None) == ("error" in GOLDEN[step])
 

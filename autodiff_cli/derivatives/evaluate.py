@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class Result(DerivativeResult):
         self.derivatives: dict[Index, Any] = {}
 
     def content(self) -> Record:
-        tensors = plain_records(row.record() for row in self.tensors) if self.command == "eval" else []
+        tensors = plain_records(row._asdict() for row in self.tensors) if self.command == "eval" else []
         result: Record = {
             "expression": self.expression,
             "dtype": self.dtype,
@@ -156,29 +156,15 @@ def evaluate(
     Raises:
         AutodiffError: if the expression or an argument is invalid; the error contains the position in the expression and a hint.
     """
-    least = 1 if command == "grad" else 0
-    if order < least:
-        raise UsageError(
-            f"the order must be {least} or more, not {order}", hint="use 1 for the gradient, or 2 to add the second derivatives"
-        )
-    if order == 0:
-        if backward:
-            raise UsageError("order 0 is the value alone, without a backward pass", hint=f"leave out {setting('backward')}")
-        backward = 0
-    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
-    check_count(backward or 0, MOST_TURNS, "{} backward passes are more than the limit of {}")
+    _check_order(order, 1 if command == "grad" else 0, backward)
+    backward = 0 if order == 0 else backward
     evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
     result = Result(command, expression, dtype, order)
     result.value = evaluation.output._data
     first = evaluation.notes()
     with np.errstate(all="ignore"):
-        # Compute the higher orders first, because the backward pass frees the graph.
-        if order > 1 and evaluation.variables and not no_grad:
-            from autodiff_cli.derivatives.partial_derivatives import hessian, partial_derivatives
-
-            partials = partial_derivatives(evaluation, order)
-            result.hessian = hessian(evaluation, partials)
-            result.derivatives = {index: value for index, value in partials.items() if len(index) > 1}
+        if order > 1 and evaluation.variables and not no_grad:  # before the backward pass, which frees the graph
+            _add_higher_orders(evaluation, result)
             if hooks:
                 from autodiff_cli.evaluation.note_phrases import note
 
@@ -190,12 +176,9 @@ def evaluate(
             check_bytes(held())  # the gradients need as much memory as the tensors
             only = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
             _run_backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
-    for name, leaf in evaluation.variables.items():
-        result.shapes[name] = leaf.shape
-        # A requested gradient that was not computed is 0.
-        asked = not no_grad and backward != 0 and (inputs is None or name in inputs)
-        zero = np.zeros(leaf.shape, leaf.dtype)[()] if asked else None
-        result.grad[name] = zero if leaf.grad is None else leaf.grad._data
+    result.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
+    names = () if no_grad or backward == 0 else evaluation.variables if inputs is None else inputs
+    result.grad = _gradients(evaluation.variables, names)
     # Bind the dictionaries rather than the result, to avoid a reference cycle.
     named = partial(_named_derivatives, result.grad, result.derivatives)
     result.noted = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
@@ -213,6 +196,34 @@ def evaluate(
             )
         result.verified = _verify(evaluation, result, digits)
     return result
+
+
+def _check_order(order: int, least: int, backward: int | None) -> None:
+    """Raise an error if the order is less than ``least`` or too high, or does not suit the number of backward passes."""
+    if order < least:
+        raise UsageError(
+            f"the order must be {least} or more, not {order}", hint="use 1 for the gradient, or 2 to add the second derivatives"
+        )
+    if order == 0 and backward:
+        raise UsageError("order 0 is the value alone, without a backward pass", hint=f"leave out {setting('backward')}")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
+    check_count(backward or 0, MOST_TURNS, "{} backward passes are more than the limit of {}")
+
+
+def _add_higher_orders(evaluation: Evaluation, result: Result) -> None:
+    """Add the derivatives of order 2 and above to a result."""
+    from autodiff_cli.derivatives.partial_derivatives import hessian, partial_derivatives
+
+    partials = partial_derivatives(evaluation, result.order)
+    result.hessian = hessian(evaluation, partials)
+    result.derivatives = {index: value for index, value in partials.items() if len(index) > 1}
+
+
+def _gradients(variables: Mapping[str, Tensor], requested: Collection[str]) -> dict[str, Any]:
+    """Return the gradient of each variable; one that was requested and not computed is 0, and any other one is ``None``."""
+    gradients = {name: leaf.grad for name, leaf in variables.items()}
+    zeros = {name: np.zeros(variables[name].shape, variables[name].dtype)[()] for name in requested if name in variables}
+    return {name: zeros.get(name) if gradient is None else gradient._data for name, gradient in gradients.items()}
 
 
 @checks(**at_a_point("autograd.grad"), order=COUNT)
@@ -249,6 +260,7 @@ def grad(
 
 
 def _verify(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:
+    """Return the verified digits of all numbers of a result; ``digits`` is the number of digits to display."""
     from autodiff_cli.precise.right_digits import verifying
 
     entries = sum(np.size(value) for _, value in result.numbers())
@@ -268,6 +280,7 @@ def _verify(evaluation: Evaluation, result: Result, digits: int | None) -> Verif
 
 
 def _retain_gradients(evaluation: Evaluation, names: Sequence[str]) -> None:
+    """Retain the gradients of the named tensors, or of all tensors that require grad for ``["all"]``."""
     if list(names) == ["all"]:
         tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.entries]
     else:
@@ -305,7 +318,8 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
 def _run_backward(
     evaluation: Evaluation, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
 ) -> None:
-    if times:
+    """Run the backward pass a number of times; the other arguments are those of ``evaluate``."""
+    if times and evaluation.differentiable:
         evaluation.require_scalar()
     source, span = evaluation.expression, evaluation.evaluator.tree.children[-1].span
     for turn in range(times):

@@ -94,6 +94,7 @@ def _verify(evaluation: Evaluation, result: Product, digits: int | None) -> None
 
 
 def _named_blocks(command: str, derivatives: Any) -> list[tuple[str, Any]]:
+    """Return the blocks of ``Product.derivatives`` in one list, with names such as ``d_x_y``."""
     if not isinstance(derivatives, dict):
         return [(command, derivatives)]
     flat = []
@@ -106,6 +107,7 @@ def _named_blocks(command: str, derivatives: Any) -> list[tuple[str, Any]]:
 
 
 def _plain_blocks(derivatives: Any) -> Any:
+    """Return the blocks of ``Product.derivatives`` with nested lists in place of arrays."""
     return (
         {name: _plain_blocks(value) for name, value in derivatives.items()} if isinstance(derivatives, dict) else plain(derivatives)
     )
@@ -253,24 +255,28 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
         elif command == "vjp":
             result = _by_name(evaluation, _gradients(evaluation, inputs))
         else:
-            result = _matrix(command, evaluation, inputs)
+            _check_size(command, evaluation, inputs)
+            result = (_hessian_blocks if command == "hessian" else _jacobian_blocks)(evaluation, inputs)
     return Product(command, evaluation, result)
 
 
 def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[str, Any]:
+    """Return the arrays of tensors by the variables to which they belong."""
     pairs = zip(evaluation.variables, tensors, strict=True)
     return {name: tensor._data for name, tensor in pairs if tensor is not None}
 
 
 def _gradients(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]:
-    evaluation.require_scalar()
+    """Return the vector-Jacobian products with respect to the variables, which are 0 if the output does not depend on them."""
     if not evaluation.differentiable:
         return [x.detach() * 0 for x in inputs]
+    evaluation.require_scalar()
     result: Sequence[Tensor] = grad(evaluation.output, inputs, evaluation.gradient, materialize_grads=True)
     return result
 
 
 def _require_scalar(evaluation: Evaluation, command: str) -> None:
+    """Raise an error that names the command if the output is not a scalar."""
     if evaluation.output.numel() != 1:
         raise ShapeError(
             f"{command} needs a scalar output, not shape {list(evaluation.output.shape)}",
@@ -281,6 +287,7 @@ def _require_scalar(evaluation: Evaluation, command: str) -> None:
 
 
 def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Tensor]:
+    """Return the direction of ``jvp`` or ``hvp`` as a tensor for each variable, which is 0 for variables without a direction."""
     if not vector:
         example = setting("vector", f"{next(iter(evaluation.variables))}=1")
         raise MissingValue(f"{command} needs a vector", hint=f"add {example}")
@@ -301,7 +308,8 @@ def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str
     return direction
 
 
-def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:
+def _check_size(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> None:
+    """Raise an error if a Jacobian or Hessian matrix would have too many numbers."""
     elements = sum(x.numel() for x in inputs)
     count = evaluation.output.numel() * elements ** (2 if command == "hessian" else 1)
     if count > MOST_PARTIALS and not lifted():
@@ -309,12 +317,19 @@ def _matrix(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> dict[
             f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
             hint=f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}",
         )
-    if command == "jacobian":
-        # One pass for each element of the variables, or for each element of the output.
-        columns = jacobian_by_columns(evaluation.output, inputs) if elements < evaluation.output.numel() else []
-        if columns and all(np.isfinite(block._data).all() for block in columns):
-            return _by_name(evaluation, columns)
-        return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
+
+
+def _jacobian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:
+    """Return the Jacobian by one pass for each element of the variables, or for each element of the output if these are fewer."""
+    few_columns = sum(x.numel() for x in inputs) < evaluation.output.numel()
+    columns = jacobian_by_columns(evaluation.output, inputs) if few_columns else []
+    if columns and all(np.isfinite(block._data).all() for block in columns):
+        return _by_name(evaluation, columns)
+    return _by_name(evaluation, jacobian_of(evaluation.output, inputs))
+
+
+def _hessian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:
+    """Return the Hessian by a formula of matrices if that is faster, or by differentiating twice."""
     matrix = _hessian_by_formula(evaluation)
     if matrix is not None:
         ends = np.cumsum([x.numel() for x in inputs])[:-1]

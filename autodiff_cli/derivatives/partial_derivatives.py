@@ -19,7 +19,8 @@ def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Float
         ShapeError: if the output is not a scalar.
         LimitError: if there are too many derivatives.
     """
-    evaluation.require_scalar()
+    if evaluation.differentiable:
+        evaluation.require_scalar()
     if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:  # nested reverse mode is faster for order 2
         from autodiff_cli.derivatives.taylor import derivatives_by_taylor_mode
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 RESERVED = ("if", "else", "or", "and", "not", "true", "false", "none")
+"""Names that are words of the language."""
 _WITH_UNIT = r"\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*(?!(?:pi|e|inf|nan)\b)[^\W\d]\w*\s*"
+"""A number that is followed by a word, as in ``5 km``."""
 _NAME_AND_VALUE = r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)"
 """A name and a value without ``=``."""
 _RANGE_SEPARATOR = r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*"
@@ -79,6 +81,7 @@ def split_bindings(text: str, name: str, example: str = "1") -> list[tuple[str, 
 
 
 def _split_binding(text: str, name: str, example: str) -> tuple[str, str]:
+    """Split ``NAME=TEXT`` at the first ``=``; the arguments are those of ``split_bindings``."""
     head, equals, rest = text.partition("=")
     variable = head.strip()
     if not equals or not variable.isidentifier() or variable in RESERVED:
@@ -124,14 +127,10 @@ def constant_value(text: str, name: str, variable: str = "") -> Array:
     label = setting(name, variable)
     try:
         evaluator = Evaluator(text, {}, np.dtype(np.float64))
-        statements = evaluator.tree.children
-        if len(statements) > 1 or statements[0].kind in STATEMENTS:
-            raise UsageError(
-                "a value is one expression, not a program",
-                span=statements[-1].span,
-                source=text,
-                hint=f"separate variables with commas: {setting(name, 'x=1,y=2')}",
-            )
+        *others, last = evaluator.tree.children
+        if others or last.kind in STATEMENTS:
+            hint = f"separate variables with commas: {setting(name, 'x=1,y=2')}"
+            raise UsageError("a value is one expression, not a program", span=last.span, source=text, hint=hint)
         with np.errstate(all="ignore"):
             value: Array = evaluator.as_tensor(evaluator.run()).detach()._data
         return value
@@ -143,20 +142,26 @@ def constant_value(text: str, name: str, variable: str = "") -> Array:
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
-        if error.message == "unexpected ':'":
-            typed = f"{variable}={text}"
-            error.hint = f"give one value; for a range, use {setting('over', typed)} or {setting('bounds', typed)}"
-        elif error.message == "unexpected ','":
-            vector = setting(name, f'"{variable}=[{text}]"')
-            number = error.span and comma_number_hint(text, error.span[0])
-            several = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
-            error.hint = f"write {number}; {several}" if number else several
-        elif ".." in text:
-            error.hint = f"write a vector as {setting(name, f'{variable}=linspace(1,5,5)')}"
-        elif re.fullmatch(_WITH_UNIT, text, re.IGNORECASE):
-            error.hint = "write the number without its unit, and all values in one system of units"
+        error.hint = _value_hint(error, text, name, variable) or error.hint
         error.about(label)
         raise
+
+
+def _value_hint(error: AutodiffError, text: str, name: str, variable: str) -> str | None:
+    """Return a hint for a text that looks like a range, a vector or a number with a unit; ``None`` for any other text."""
+    if error.message == "unexpected ':'":
+        typed = f"{variable}={text}"
+        return f"give one value; for a range, use {setting('over', typed)} or {setting('bounds', typed)}"
+    if error.message == "unexpected ','":
+        vector = setting(name, f'"{variable}=[{text}]"')
+        number = error.span and comma_number_hint(text, error.span[0])
+        several = f"write a vector as {vector}, and several variables as {setting(name, 'x=1,y=2')}"
+        return f"write {number}; {several}" if number else several
+    if ".." in text:
+        return f"write a vector as {setting(name, f'{variable}=linspace(1,5,5)')}"
+    if re.fullmatch(_WITH_UNIT, text, re.IGNORECASE):
+        return "write the number without its unit, and all values in one system of units"
+    return None
 
 
 def value_or_file(text: str | None) -> str | Array | None:

@@ -196,11 +196,8 @@ def names_and_values(
     by = list(names) if wrt_names is None else wrt_names
     for name in by:
         if name not in names:
-            hint = (
-                "it is a constant"
-                if name in constants
-                else suggestion(name, names) or f"its variables: {', '.join(names) or 'none'}"
-            )
+            known = suggestion(name, names) or f"its variables: {', '.join(names) or 'none'}"
+            hint = "it is a constant" if name in constants else known
             raise UnknownName(f"the expression has no variable '{name}'", hint=hint)
     if len(set(by)) < len(by):
         raise UsageError(f"a variable is named twice: {', '.join(by)}")

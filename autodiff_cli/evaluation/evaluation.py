@@ -72,10 +72,6 @@ class TensorRow(NamedTuple):
             None if extra is None or extra.grad is None else extra.grad._data,
         )
 
-    def record(self) -> dict[str, Any]:
-        """Return the row as a dictionary from columns to values, with numbers as arrays."""
-        return self._asdict()
-
 
 def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return records with plain numbers in place of arrays.
@@ -121,16 +117,7 @@ class Evaluation:
         self.no_grad = no_grad
         values, constants = evaluated_inputs(at, const, dtype)
         self.wrt = list(values) if wrt is None else name_list(wrt)
-        if len(set(self.wrt)) < len(self.wrt):
-            raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(self.wrt)}", hint="write each name once")
-        for name in self.wrt:
-            if name not in values:
-                if name in constants:
-                    hint = f"move '{name}' from {setting('const')} to {setting('at')}"
-                else:
-                    hint = suggestion(name, values) or f"give it a value with {setting('at')}"
-                hint = "write names with commas between them: x,y" if " " in name else hint
-                raise UnknownName(f"{setting('wrt')} names '{name}', which is not a variable of {setting('at')}", hint=hint)
+        _check_wrt(self.wrt, values, constants)
         kind = np.dtype(dtype)
         self.leaves = new_leaves({**values, **constants}, kind, self.wrt)
         self.variables = {name: self.leaves[name] for name in self.wrt}
@@ -139,11 +126,10 @@ class Evaluation:
         self.evaluator.tensors.steps = self.trace
         with np.errstate(all="ignore"), set_grad_enabled(not no_grad):
             self.output = self.evaluator.as_tensor(self.evaluator.run())
-        self.gradient = self._gradient(gradient)
+        self.gradient = None if gradient is None else self._gradient_tensor(gradient)
 
-    def _gradient(self, gradient: Value | None) -> Tensor | None:
-        if gradient is None:
-            return None
+    def _gradient_tensor(self, gradient: Value) -> Tensor:
+        """Return the initial cotangent as a tensor, which must have the shape of the output."""
         value = constant_value(gradient, "gradient") if isinstance(gradient, str) else gradient
         tensor = new_leaves({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
         if tensor.shape != self.output.shape:
@@ -158,13 +144,9 @@ class Evaluation:
         """Whether recorded operations connect the output to a variable."""
         return self.output.requires_grad
 
-    def require_scalar(self, constant: bool = False) -> None:
-        """Raise an error if the output is not a scalar and ``gradient`` is not given.
-
-        Args:
-            constant: whether the check includes outputs that do not depend on a variable.
-        """
-        if (self.differentiable or constant) and self.gradient is None and self.output.numel() != 1:
+    def require_scalar(self) -> None:
+        """Raise an error if the output is not a scalar and ``gradient`` is not given."""
+        if self.gradient is None and self.output.numel() != 1:
             ones = f'"ones({", ".join(map(str, self.output.shape))})"'
             raise ShapeError(
                 "grad can be implicitly created only for scalar outputs",
@@ -230,7 +212,7 @@ class Evaluation:
         return evaluator.as_tensor(evaluator.run())
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the notes that do not require derivatives."""
+        """Return the notes on variables that do not occur in the expression, or do not change its value."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         unused = [name for name in self.leaves if name not in used]
         notes: list[tuple[Any, ...]] = [("unused", f"'{name}' does not occur in the expression") for name in unused]
@@ -247,6 +229,21 @@ class Evaluation:
         from autodiff_cli.evaluation.note_phrases import note
 
         return [note(*arguments) for arguments in notes]
+
+
+def _check_wrt(wrt: Sequence[str], values: Mapping[str, Any], constants: Mapping[str, Any]) -> None:
+    """Raise an error if a name in ``wrt`` occurs twice, or is not that of a variable."""
+    if len(set(wrt)) < len(wrt):
+        raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(wrt)}", hint="write each name once")
+    for name in wrt:
+        if name not in values:
+            if " " in name:
+                hint = "write names with commas between them: x,y"
+            elif name in constants:
+                hint = f"move '{name}' from {setting('const')} to {setting('at')}"
+            else:
+                hint = suggestion(name, values) or f"give it a value with {setting('at')}"
+            raise UnknownName(f"{setting('wrt')} names '{name}', which is not a variable of {setting('at')}", hint=hint)
 
 
 def evaluated_inputs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from autodiff_cli.errors import Span
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.language.tree import Syntax, arguments
-from autodiff_cli.number_text import number_text
 from autodiff_cli.wording import shortened as in_short
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ Note = dict[str, Any]
 """A note as in the JSON output, with ``kind``, ``span``, ``message`` and optionally ``order``."""
 
 _MOST_TEXT = 53
+"""The maximum number of characters of an expression in a note, so that most notes fit on a line of a terminal."""
 
 
 def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> Note:
@@ -44,11 +44,6 @@ def with_arguments_phrase(texts: Mapping[Any, str]) -> str:
     """Join the nonempty texts of arguments into a phrase such as `` with x = 0.0``."""
     phrases = [text for text in texts.values() if text]
     return f" with {', '.join(phrases)}" if phrases else ""
-
-
-def spelled(value: object) -> str:
-    """Return a number as text with all of its digits."""
-    return str(value)
 
 
 def first_true_index(mask: ArrayLike) -> tuple[int, ...]:
@@ -104,7 +99,12 @@ def _operand_trees(node: Syntax) -> list[Syntax]:
 
 
 def argument_texts(
-    step: Step, place: tuple[int, ...], shape: tuple[int, ...], one_by_one: bool, source: str, human: bool = False
+    step: Step,
+    place: tuple[int, ...],
+    shape: tuple[int, ...],
+    one_by_one: bool,
+    source: str,
+    as_text: Callable[[Any], str] = str,
 ) -> dict[Any, str]:
     """Return a text such as ``x = 0.0`` for each argument that is not a literal, keyed by position or keyword.
 
@@ -114,37 +114,45 @@ def argument_texts(
         shape: the shape that the arguments broadcast to.
         one_by_one: whether the function works element by element.
         source: the expression.
-        human: whether numbers are rounded to six digits.
+        as_text: the text of a number, by default with all digits.
     """
     trees = argument_trees(step)
     texts: dict[Any, str] = {}
     for i, (key, value) in enumerate(step.slots):
         numbers: Any = raw(value)
-        if isinstance(numbers, (bool, str)) or not hasattr(numbers, "__float__") or np.result_type(numbers) == np.bool_:
-            continue
-        if trees and (trees[i].children[0] if trees[i].kind == "neg" else trees[i]).kind == "number":
+        if not _is_numeric(numbers) or (trees and _is_literal(trees[i])):
             continue
         name = shortened_source(source, trees[i].span) if trees else _parameter_name(step, key)
+        element: Any = numbers
         if np.ndim(numbers):
-            position = ", ".join(map(str, place))
-            try:
-                if one_by_one:
-                    numbers = np.broadcast_to(numbers, shape)[place]
-                elif np.shape(numbers) == shape:
-                    numbers, name = numbers[place], f"{name}[{position}]"
-                else:
-                    continue
-            except ValueError:
-                continue
-        if name == spelled(numbers):
-            continue
-        text = f"{name} = {number_text(float(numbers))}" if human else f"{name} = {spelled(numbers)}"
-        if text not in texts.values():
+            element = _broadcast_element(numbers, place, shape) if one_by_one or np.shape(numbers) == shape else None
+            name = name if one_by_one else f"{name}[{', '.join(map(str, place))}]"
+        text = f"{name} = {as_text(element)}"
+        if element is not None and name != str(element) and text not in texts.values():
             texts[key] = text
     return texts
 
 
+def _is_numeric(value: Any) -> bool:
+    """Return whether an argument is a number or an array of numbers, and neither a condition nor a text."""
+    return hasattr(value, "__float__") and not isinstance(value, bool) and np.result_type(value) != np.bool_
+
+
+def _is_literal(tree: Syntax) -> bool:
+    """Return whether an expression is a number, which may have a minus sign."""
+    return (tree.children[0] if tree.kind == "neg" else tree).kind == "number"
+
+
+def _broadcast_element(numbers: Any, place: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """Return the element of an array that belongs to a place of a shape; ``None`` if the array does not broadcast to the shape."""
+    try:
+        return np.broadcast_to(numbers, shape)[place]
+    except ValueError:
+        return None
+
+
 def _parameter_name(step: Step, key: int | str) -> str:
+    """Return the name of the parameter for an argument, which is given by position or keyword."""
     op = step.op
     if op is None:
         return "the value"

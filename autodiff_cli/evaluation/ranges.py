@@ -14,6 +14,7 @@ from autodiff_cli.evaluation.bindings import as_range, constant_value, split_bin
 from autodiff_cli.language.tree import split_outside_brackets
 
 MOST_SAMPLES = 1_000_000
+"""The maximum number of samples of a range; as many take about a second."""
 COLON = re.compile(":")
 NARROWEST = 1e-290
 """The minimum width of a range; narrower ranges are lost in screen coordinates."""
@@ -74,36 +75,46 @@ def parse_sample_count(text: str, name: str, variable: str = "") -> int:
 
 
 def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str | None]:
+    """Return the ends of a range, and the text of its number of samples; ``None`` without one."""
+    low_text, high_text, *samples = _range_texts(text, name, variable)
+    low, high = _single_number(low_text, name, variable), _single_number(high_text, name, variable)
+    problem, ends = None, ("-10", "10")
+    if not math.isfinite(high - low):
+        problem = "is not finite"
+    elif low > high:
+        problem, ends = "goes backwards", (high_text, low_text)
+    elif high - low < max(1e4 * np.spacing(max(abs(low), abs(high))), NARROWEST):
+        problem = "is empty" if low == high else "is too narrow for floating-point numbers"
+        ends = (f"{low - 1:g}", f"{high + 1:g}")
+    if problem is not None:
+        raise UsageError(f"{setting(name, variable)}: the range {text} {problem}", hint=_range_hint(name, variable, *ends))
+    return low, high, samples[0] if samples else None
+
+
+def _range_hint(name: str, variable: str, low: object, high: object) -> str:
+    """Return the hint to write a range from ``low`` to ``high``."""
+    return f"write {setting(name, f'{variable}={low}:{high}' if variable else f'{low}:{high}')}"
+
+
+def _range_texts(text: str, name: str, variable: str) -> list[str]:
+    """Return the texts of the two ends of a range, and that of the number of samples if there is one."""
     label = setting(name, variable)
-
-    def write(low: object, high: object) -> str:
-        value = f"{low}:{high}"
-        return f"write {setting(name, f'{variable}={value}' if variable else value)}"
-
     parts = split_outside_brackets(text, COLON)
     if len(parts) > (3 if variable else 2):
         form = "two ends and a number of samples" if variable else "two ends"
-        hint = write(0, "1:500" if variable else 1)
+        hint = _range_hint(name, variable, 0, "1:500" if variable else 1)
         raise UsageError(f"{label}: a range has {form}, but '{text}' has {len(parts)} parts", hint=hint)
     if len(parts) < 2 or not parts[0] or not parts[1]:
         end = next((part for part in parts if part), "")
         if not end:
-            raise UsageError(f"{label}: the range '{text}' has no ends", hint=write(-3, 3))
-        ends = (as_range(end) or (f"FROM:{end}" if len(parts) > 1 and not parts[0] else f"{end}:TO")).split(":")
-        hint = write(*ends)
-        raise UsageError(f"{label}: the range '{text}' has only one end", hint=hint)
-    low, high = _single_number(parts[0], name, variable), _single_number(parts[1], name, variable)
-    if not math.isfinite(high - low):
-        raise UsageError(f"{label}: the range {text} is not finite", hint=write(-10, 10))
-    if low > high:
-        raise UsageError(f"{label}: the range {text} goes backwards", hint=write(parts[1], parts[0]))
-    if high - low < max(1e4 * np.spacing(max(abs(low), abs(high))), NARROWEST):
-        size = "empty" if low == high else "too narrow for floating-point numbers"
-        raise UsageError(f"{label}: the range {text} is {size}", hint=write(f"{low - 1:g}", f"{high + 1:g}"))
-    return low, high, parts[2] if len(parts) > 2 else None
+            raise UsageError(f"{label}: the range '{text}' has no ends", hint=_range_hint(name, variable, -3, 3))
+        ends = as_range(end) or (f"FROM:{end}" if len(parts) > 1 and not parts[0] else f"{end}:TO")
+        raise UsageError(f"{label}: the range '{text}' has only one end", hint=_range_hint(name, variable, *ends.split(":")))
+    return parts
 
 
 def _single_number(text: str, name: str, variable: str) -> float:
+    """Return the value of an expression that is one number."""
     value = np.asarray(constant_value(text, name, variable))
     if value.size != 1:
         raise UsageError(

@@ -31,6 +31,7 @@ from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.suggest import suggestion
 
 _MOST_TEXT = 400
+"""The maximum number of characters of an expression in the list; longer ones would fill the memory of long programs."""
 _WITHOUT_ARITHMETIC = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
 """The sections whose functions move or compare elements without arithmetic."""
 
@@ -45,11 +46,11 @@ class TensorLog:
     Args:
         source: the text that spans refer to.
         dtype: the type of tensors made from literals.
-        given: existing tensors, which are not listed.
+        leaves: existing tensors, which are not listed.
         listing: whether to list tensors; the list keeps all tensors alive.
 
     Attributes:
-        made: every tensor in order, with its expression.
+        entries: every tensor in order, with its expression.
         steps: the trace, from which notes are computed; ``None`` disables tracing.
         calls: the calls to functions that the program defines, each with its range of steps.
     """
@@ -186,39 +187,42 @@ class TensorLog:
         Raises:
             ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
         """
-        parameters, count, fixed = op.parameters, len(values), not op.variadic and not op.spread
-        if fixed and not named and op.required <= count <= len(parameters) and op.tensors[:count] == parameters[:count]:
-            ready = _ready_operands(op, values)  # the common case, several times as fast as the general one
-            if ready is not None:
-                return ready, {}
-        if fixed and count > len(parameters):
-            raise _wrong_count(op, count)
-        keywords = _keywords(op, len(values), named)
-        have = len(values) + len(keywords)
-        if not op.variadic and (have < op.required or any(p not in keywords for p in parameters[len(values) : op.required])):
-            raise _wrong_count(op, have)
+        ready = None if named else _ready_operands(op, values)
+        if ready is not None:  # the common case, several times as fast as the general one
+            return ready, {}
+        by_parameter = _keywords(op, len(values), named)
+        _check_count(op, len(values), by_parameter)
+        arguments = self._positional(op, values, node)
+        keywords = {p: self._argument(op, p, v, node) for p, v in by_parameter.items()}
+        if not op.tensors:
+            keywords["dtype"] = self.dtype
+        elif not op.variadic and not any(isinstance(v, Tensor) for v in (*arguments, *keywords.values())):
+            logical = op.section == "comparison"
+            arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
+        if op.spread and op.parameters[-1] in keywords:
+            arguments.append(keywords.pop(op.parameters[-1]))
+        return arguments, keywords
+
+    def _positional(self, op: FunctionInfo, values: list[Any], node: Syntax) -> list[Any]:
+        """Convert positional arguments; those of a function of any number of tensors become one list."""
+        parameters, count = op.parameters, len(values)
         if takes_sequence(op, values):
             if not values[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
             rest = zip(parameters[1:], values[1:], strict=False)
-            arguments = [[self.as_tensor(v, node) for v in values[0]], *(as_static_argument(v, op, p) for p, v in rest)]
-        elif op.variadic:
-            arguments = [self.as_tensor(v, node) if op.tensors else as_static_argument(v, op, parameters[0]) for v in values]
-            arguments = [arguments] if op.tensors else arguments
-        else:
-            repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
-            arguments = [self._argument(op, p, v, node) for p, v in zip(repeated, values, strict=True)]
-        keywords = {p: self._argument(op, p, v, node) for p, v in keywords.items()}
-        if op.tensors:
-            together = [*arguments, *keywords.values()]
-            if not any(isinstance(v, Tensor) for v in together) and not op.variadic:
-                logical = op.section == "comparison"
-                arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
-        else:
-            keywords["dtype"] = self.dtype
-        if op.spread and op.parameters[-1] in keywords:
-            arguments.append(keywords.pop(op.parameters[-1]))
-        return arguments, keywords
+            return [[self.as_tensor(v, node) for v in values[0]], *(as_static_argument(v, op, p) for p, v in rest)]
+        if op.variadic:
+            return [[self.as_tensor(v, node) for v in values]] if op.tensors else as_static_argument(values, op, parameters[0])
+        repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
+        return [self._argument(op, p, v, node) for p, v in zip(repeated, values, strict=True)]
+
+
+def _check_count(op: FunctionInfo, count: int, keywords: Mapping[str, Any]) -> None:
+    """Raise an error if a call has too many arguments, or does not have one for each required parameter."""
+    have = count + len(keywords)
+    missing = have < op.required or any(p not in keywords for p in op.parameters[count : op.required])
+    if not op.variadic and (missing or (count > len(op.parameters) and not op.spread)):
+        raise _wrong_count(op, have)
 
 
 def _wrong_count(op: FunctionInfo, count: int) -> ArgumentError:
@@ -227,7 +231,10 @@ def _wrong_count(op: FunctionInfo, count: int) -> ArgumentError:
 
 
 def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
-    """Return the operands of a function of tensors and plain numbers; ``None`` if one of them has to be converted to a tensor."""
+    """Return positional operands as they are, with plain numbers only as NumPy floats; ``None`` if more has to be checked."""
+    count = len(arguments)
+    if op.variadic or op.spread or not op.required <= count <= len(op.parameters) or op.tensors[:count] != op.parameters[:count]:
+        return None
     tensors = False
     for value in arguments:
         if isinstance(value, Tensor):

@@ -37,6 +37,10 @@ class UserFunction:
         self.parameters = [argument.children[0].text for argument in parameters if argument.kind == "name"]
         self.body = node.children[1]
         self.partials = node.children[3].children if node.kind == "definition_with_grad" else None
+        self._check(node, parameters)
+
+    def _check(self, node: Syntax, parameters: Sequence[Syntax]) -> None:
+        """Raise an error if a definition has a wrong parameter, or not one derivative for each parameter."""
         for argument in parameters:
             if argument.kind != "name":
                 hint = "name the parameters without types and without default values"
@@ -45,7 +49,7 @@ class UserFunction:
             if partial.kind == "keyword":
                 raise ParseError("a derivative must be an expression, not a keyword argument", span=partial.span)
         if len(set(self.parameters)) < len(self.parameters):
-            raise ParseError(f"two parameters of '{self.name}' have the same name", span=call.span)
+            raise ParseError(f"two parameters of '{self.name}' have the same name", span=node.children[0].span)
         if self.partials is not None and len(self.partials) != len(self.parameters):
             raise ParseError(
                 f"'{self.name}' needs one derivative for each of its parameters: {len(self.parameters)}, not {len(self.partials)}",

@@ -71,7 +71,8 @@ def explain(
     evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
     if order not in (1, 2):
         raise UsageError(f"the order must be 1 or 2, not {order}", hint="use eval or taylor for higher orders")
-    evaluation.require_scalar()
+    if evaluation.differentiable:
+        evaluation.require_scalar()
     with np.errstate(all="ignore"):
         result = _Explainer(evaluation).explained(order)
     result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)

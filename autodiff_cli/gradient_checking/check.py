@@ -223,7 +223,7 @@ class _Check:
                 message = f"{setting('claims')}: '{name}' is not a variable of the expression"
                 raise UnknownName(message, hint=variable_hint(name, variables))
         if self.order == 2 or self.claims:
-            self.evaluation.require_scalar(constant=True)
+            self.evaluation.require_scalar()
 
     def best(self, seconds: float) -> list[Entry]:
         """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""

@@ -69,7 +69,7 @@ class Lesson:
 def _parts(recorder: Recorder, precision: int) -> list[Renderable]:
     """Return a program, its tensors at the end, and its error."""
     ends = [event for event in recorder.events if isinstance(event, StatementEnd)]
-    rows = [row.record() for row in ends[-1].after.values()] if ends else []
+    rows = [row._asdict() for row in ends[-1].after.values()] if ends else []
     parts: list[Renderable] = [f"{recorder.source.rstrip()}\n"]
     parts += [tensor_table(rows, precision)] if rows else []
     return parts if recorder.error is None else [*parts, f"error: {recorder.error}"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.note_phrases import Note, elements_phrase, first_true_index, note, spelled
+from autodiff_cli.evaluation.note_phrases import Note, elements_phrase, first_true_index, note
 from autodiff_cli.evaluation.trace import Step, flat_inputs, is_pointwise, raw
 from autodiff_cli.notes.rewrites import stable_rewrite
 from autodiff_cli.notes.step_descriptions import describe_step
@@ -207,7 +207,7 @@ def _domain_note(origin: _Origin, evaluation: Evaluation) -> Note | None:
         return None
     if len(step.inputs) == 1 or len(op.tensors) == 1:
         value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
-        message = f"{op.name}({spelled(value)}) is {result}{elements_phrase(outside)}: {op.name} is defined for {op.domain}"
+        message = f"{op.name}({value}) is {result}{elements_phrase(outside)}: {op.name} is defined for {op.domain}"
     else:
         said = describe_step(evaluation, step, outside, True)
         signature = f"{op.name}({', '.join(op.tensors)})"

@@ -155,7 +155,7 @@ def symbol(wrt: Sequence[str]) -> str:
 
 def evaluation_tables(result: Result, precision: int) -> list[Renderable]:
     """Return the table of tensors, and the tables of second and higher derivatives."""
-    return [tensor_table([row.record() for row in result.tensors], precision), *higher_tables(result, precision)]
+    return [tensor_table([row._asdict() for row in result.tensors], precision), *higher_tables(result, precision)]
 
 
 def gradient_tables(result: Result, precision: int) -> list[Renderable]:

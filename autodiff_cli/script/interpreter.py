@@ -210,13 +210,13 @@ class Interpreter(Blocks):
                 hint=f"use print({name})",
             )
         try:
-            return TensorRow.from_tensor(self.tensors.as_tensor(value), name, self.expressions.get(name, name)).record()
+            return TensorRow.from_tensor(self.tensors.as_tensor(value), name, self.expressions.get(name, name))._asdict()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
     def _all_rows(self) -> list[dict[str, Any]]:
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
-        return [TensorRow.from_tensor(tensor, name, self.expressions[name]).record() for name, tensor in tensors]
+        return [TensorRow.from_tensor(tensor, name, self.expressions[name])._asdict() for name, tensor in tensors]
 
     def known(self) -> set[str]:
         """Return every name that is currently defined, for completion."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ShapeError, UsageError
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.language.parser import tokenize
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, ranges_between
 
 
 def with_list_output(source: str) -> str:
@@ -15,24 +17,18 @@ def with_list_output(source: str) -> str:
     Raises:
         ParseError: if the text cannot be divided into tokens.
     """
-    statement: list[Syntax] = []
-    ended = False
-    for token in tokenize(source)[:-1]:
-        if token.kind == "_SEPARATOR":
-            ended = True
-            continue
-        statement = [token] if ended else [*statement, token]
-        ended = False
-    depth = 0
-    outside = set()
-    for token in statement:
-        depth -= token.text in (")", "]")
-        if depth == 0:
-            outside.add(token.text)
-        depth += token.text in ("(", "[")
-    if "," not in outside or "=" in outside:
+    statements = [
+        list(group) for ends, group in groupby(tokenize(source)[:-1], lambda token: token.kind == "_SEPARATOR") if not ends
+    ]
+    last = statements[-1] if statements else []
+    texts = [token.text for token in last]
+
+    def is_outside_brackets(symbol: str) -> bool:
+        return len(ranges_between(texts, lambda i: texts[i] == symbol)) > 1
+
+    if not is_outside_brackets(",") or is_outside_brackets("="):
         return source
-    start, end = statement[0].span[0], statement[-1].span[1]
+    start, end = last[0].span[0], last[-1].span[1]
     return f"{source[:start]}[{source[start:end]}]{source[end:]}"
 
 
@@ -74,6 +70,7 @@ def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
 
 
 def _require_scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
+    """Return an output, which must be a scalar; ``node`` is its expression."""
     if output.shape:
         raise ShapeError(
             f"expected one number, but the expression has shape {list(output.shape)}",
