@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 LIMIT = 300
@@ -31,6 +33,16 @@ def started(command: Sequence[Any], **options: Any) -> Iterator[subprocess.Popen
             guard.cancel()
             if process.poll() is None:
                 process.kill()
+
+
+def unfinished(process: subprocess.Popen[Any]) -> list[int]:
+    """The sizes of the files that a process has open and that have no name, as output files until they are complete."""
+    sizes = []
+    for path in Path(f"/proc/{process.pid}/fd").iterdir() if process.poll() is None else ():
+        with suppress(OSError):  # it was closed in between
+            status = path.stat()
+            sizes += [status.st_size] if stat.S_ISREG(status.st_mode) and not status.st_nlink else []
+    return sizes
 
 
 def until(happened: Callable[[], Any]) -> Any:

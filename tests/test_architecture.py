@@ -43,7 +43,7 @@ BUDGETS = {
     "cli": 4226,
     "code_generation": 1023,
     "compiler": 2958,
-    "data": 6033,
+    "data": 5786,
     "derivatives": 1079,
     "evaluation": 3440,
     "explanation": 2114,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from autodiff_cli.data.inputs import named, reader
 from autodiff_cli.data.parts import coordinator, job, scheduler
-from autodiff_cli.data.parts.partitions import BYTES, plan, scan
+from autodiff_cli.data.parts.partitions import BYTES, split
 from autodiff_cli.data.row_blocks import Input, OutputStyle, ReadRequest
 from autodiff_cli.data.writers.arrow import ArrowWriter
 from autodiff_cli.errors import AutodiffError, ClusterError, DataError, MissingPackage, MissingValue, NotPrecise, setting
@@ -58,7 +58,6 @@ def _no_dask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("AUTODIFF_FORMAT", raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(scheduler, "connected", here)
-    monkeypatch.setattr(scheduler, "check_there", lambda: None)
 
 
 def save(style: str, name: str, rows: int, seed: int = 0) -> str:
@@ -208,7 +207,7 @@ def rows_and_lines(parts: Sequence[Input]) -> tuple[list[Any], list[int]]:
 
 
 def planned(path: str, most: int) -> list[Input]:
-    return plan(named([path]), most, lambda ranges: [scan(*part) for part in ranges])
+    return split(named([path])[0], most)
 
 
 CELLS = st.sampled_from(["1", "\ufeff1", "-2.5e3", "", "two words", '"a, b"', '"say ""hi"""', '"two\nlines"', 'five" pipe', '""'])
@@ -246,7 +245,7 @@ def test_every_row_is_in_one_partition(style: str) -> None:
         parts = planned(path, most)
         assert rows_and_lines(parts) == whole
         assert (len(parts) > 1) == (divisible and most < 100_000)
-    assert planned(path, BYTES) == [Input(os.path.abspath(path), style, size=os.path.getsize(path), name=f"'{path}'")]
+    assert planned(path, BYTES) == [Input(path, style, size=os.path.getsize(path))]
 
 
 def test_cells_with_newlines_are_not_cut() -> None:
@@ -401,8 +400,8 @@ def test_options_of_a_cluster_need_one() -> None:
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(MissingPackage) as caught:
-        scheduler.check_there()
+    with pytest.raises(MissingPackage) as caught, scheduler.connected("dask", 1, print):
+        pass
     assert caught.value.hint == 'pip install "dask[distributed]"'
 
 
@@ -448,8 +447,8 @@ def test_another_version_on_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_worker_that_does_not_see_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    def elsewhere(text: str, *given: Any) -> Any:
-        return job.work(text.replace(os.getcwd(), "/nowhere/at/all"), *given)
+    def elsewhere(text: str, partition: Input, path: str) -> Any:
+        return job.work(text, partition, path.replace(os.getcwd(), "/nowhere/at/all"))
 
     monkeypatch.setattr(coordinator, "work", elsewhere)
     done = run_map("x", save("csv", "d", 30), "-o", "out/", *SMALL)
@@ -462,7 +461,7 @@ def test_a_job_that_was_given_up_writes_no_part(monkeypatch: pytest.MonkeyPatch)
     def gone(text: str, *given: Any) -> Any:
         folder = job.from_text(text).folder
         assert folder is not None
-        os.unlink(os.path.join(folder.hidden, folder.run))
+        os.unlink(folder.running)
         with pytest.raises(ClusterError) as caught:
             job.work(text, *given)
         assert [name for name in os.listdir("out") if not name.startswith(".part-")] == []

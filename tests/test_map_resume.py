@@ -1,4 +1,4 @@
-"""``map`` into a folder of files, runs that are interrupted and continued, and what killed runs leave behind."""
+"""``map`` into a folder of files, runs that are interrupted and continued, and killed runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ import pytest
 
 from autodiff_cli.cli.cluster_options import Cluster
 from autodiff_cli.compiler.threads import processors
-from autodiff_cli.data import temporary_files
 from autodiff_cli.data.parts import coordinator, job
 from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import ClusterError
 from tests.mapping import Done, run_map
-from tests.processes import LIMIT, completed, started, until
+from tests.processes import LIMIT, completed, started, unfinished, until
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -49,13 +48,13 @@ def well(done: Done) -> Done:
 def interrupted(monkeypatch: pytest.MonkeyPatch, *arguments: Any, after: int = 2) -> Done:
     """A run that loses its workers after some parts."""
     with monkeypatch.context() as patch:
-        calls: list[int] = []
+        calls: list[str] = []
 
-        def work(text: str, partition: Input, number: int) -> job.Part:
-            calls.append(number)
+        def work(text: str, partition: Input, path: str) -> job.Part:
+            calls.append(path)
             if len(calls) > after:
                 raise ClusterError("the workers are lost")
-            return job.work(text, partition, number)
+            return job.work(text, partition, path)
 
         patch.setattr(coordinator, "work", work)
         done = run_map(*arguments)
@@ -109,15 +108,15 @@ def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("x**2", "d.csv"), "its expression is 'x*a'"),
-        (("x*a", "e.csv"), "d.csv' was an input"),
-        (("x*a", "d.csv", "e.csv"), "e.csv' was not an input"),
-        (("x*a", "d.csv", "d.csv"), "its input files were in another order"),
-        (("x*a", "d.csv", "--at", "b=3"), "--at was different"),
-        (("x*a", "d.csv", "--where", "x > 1"), "--where was different"),
-        (("x*a", "d.csv", "--no-keep"), "--no-keep was different"),
-        (("x*a", "d.csv", "-q"), "was different"),
-        (("x*a", "d.csv", "--value-name", "v"), "--value-name was different"),
+        (("x**2", "d.csv"), "the expression has changed"),
+        (("x*a", "e.csv"), "the list of input files has changed"),
+        (("x*a", "d.csv", "e.csv"), "the list of input files has changed"),
+        (("x*a", "d.csv", "--at", "b=3"), "--at has changed"),
+        (("x*a", "d.csv", "--where", "x > 1"), "--where has changed"),
+        (("x*a", "d.csv", "--no-keep"), "--no-keep has changed"),
+        (("x*a", "d.csv", "-q"), "has changed"),
+        (("x*a", "d.csv", "--partition-bytes", 300), "--partition-bytes has changed"),
+        (("x*a", "d.csv", "--value-name", "v"), "--value-name has changed"),
     ],
 )
 def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: tuple[Any, ...], message: str) -> None:
@@ -148,7 +147,7 @@ def test_all_processors_are_used_unless_their_number_is_given() -> None:
 def test_rows_with_and_without_a_header_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
     same = ("x", save(), "-o", "out/", *SMALL)
     interrupted(monkeypatch, *same, "--no-keep")
-    assert "its output has another format or other columns" in run_map(*same, "-q", "--resume").err
+    assert "the format or the header of the output has changed" in run_map(*same, "-q", "--resume").err
     well(run_map(*same, "--no-keep", "--resume"))
 
 
@@ -157,7 +156,7 @@ def test_a_changed_input_and_another_version_are_refused(monkeypatch: pytest.Mon
     interrupted(monkeypatch, "x", path, "-o", "out/", *SMALL)
     with monkeypatch.context() as patch:
         patch.setattr(job, "__version__", "9.9")
-        assert "and this is 9.9" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
+        assert "the version of autodiff has changed" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
     os.utime(path, ns=(0, 0))
     done = run_map("x", path, "-o", "out/", *SMALL, "--resume")
     assert (done.code, "d.csv' has changed" in done.err) == (5, True)
@@ -186,8 +185,8 @@ def test_columns_without_a_header_and_formats_are_compared(monkeypatch: pytest.M
     Path("d.csv").write_text("".join(f"{i},{i * i}\n" for i in range(60)))
     same = ("x", "d.csv", "-o", "out/", *SMALL, "--partition-bytes", 60)
     interrupted(monkeypatch, *same, "--columns", "x,y")
-    assert "--columns was different" in run_map(*same, "--columns", "y,x", "--resume").err
-    assert "--input-format was different" in run_map(*same, "--columns", "x,y", "--delimiter", ";", "--resume").err
+    assert "--columns has changed" in run_map(*same, "--columns", "y,x", "--resume").err
+    assert "--input-format has changed" in run_map(*same, "--columns", "x,y", "--delimiter", ";", "--resume").err
     well(run_map(*same, "--columns", "x,y", "--resume"))
 
 
@@ -242,12 +241,12 @@ def test_a_record_of_another_job_does_not_count(monkeypatch: pytest.MonkeyPatch)
     late = {name: Path(f"out/{STATE}/{name}").read_bytes() for name in os.listdir(f"out/{STATE}") if name.endswith(".done")}
     completed(["rm", "-r", "out"])
 
-    def work(text: str, partition: Input, number: int) -> job.Part:
+    def work(text: str, partition: Input, path: str) -> job.Part:
         for name, data in late.items():
             Path(f"out/{STATE}", name).write_bytes(data)
-            Path("out", f"part-0000{name[0]}.csv").write_text("late")
+            Path("out", name[:14]).write_text("late")
         late.clear()
-        return job.work(text, partition, number)
+        return job.work(text, partition, path)
 
     assert len(late) == 2
     monkeypatch.setattr(coordinator, "work", work)
@@ -330,21 +329,25 @@ def writing() -> Iterator[subprocess.Popen[str]]:
     with started([*MAP, "x", "--unbuffered", "-o", "o.csv"], stdin=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         process.stdin.write("x\n1\n")
         process.stdin.flush()
-        until(lambda: [name for name in os.listdir() if name.endswith(".tmp") and temporary_files.is_held(name)])
+        until(lambda: any(unfinished(process)))
         yield process
 
 
-def test_what_a_killed_run_left_is_removed(writing: subprocess.Popen[str]) -> None:
-    done = well(run_map("x", "d.csv", "-o", "o.csv"))
-    left = [name for name in os.listdir() if name.endswith(".tmp")]
-    assert len(left) == 1  # that of the run that goes on
+def test_a_killed_run_leaves_nothing(writing: subprocess.Popen[str]) -> None:
     writing.kill()
     writing.wait(LIMIT)
-    Path(".o.csv.backup.tmp").touch()
-    done = run_map("x", "d.csv", "-o", "o.csv")
-    assert done.err == f"note: removed 1 file that a killed run left behind, such as '{left[0]}'\n"
-    assert sorted(os.listdir()) == [".o.csv.backup.tmp", "d.csv", "o.csv"]
+    assert os.listdir() == ["d.csv"]
+
+
+def test_a_file_system_without_nameless_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    save(3)
     well(run_map("x", "d.csv", "-o", "o.csv"))
+    with open("d.csv", "a") as file:
+        file.write("oops,1\n")
+    before = Path("o.csv").read_bytes()
+    assert run_map("x", "d.csv", "-o", "o.csv").code == 5
+    assert (sorted(os.listdir()), Path("o.csv").read_bytes()) == (["d.csv", "o.csv"], before)
 
 
 def test_a_run_that_goes_on_is_left_alone(writing: subprocess.Popen[str]) -> None:

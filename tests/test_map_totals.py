@@ -274,7 +274,6 @@ def test_totals_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, switche
         from tests.test_cluster import here
 
         monkeypatch.setattr(scheduler, "connected", here)
-        monkeypatch.setattr(scheduler, "check_there", lambda: None)
         switches = [*switches, "--partition-bytes", 6_600]
     numbers = random.Random(3)
     rows = [
@@ -307,7 +306,6 @@ def test_totals_of_parquet_on_a_cluster(monkeypatch: pytest.MonkeyPatch, by: str
     from tests.test_cluster import here
 
     monkeypatch.setattr(scheduler, "connected", here)
-    monkeypatch.setattr(scheduler, "check_there", lambda: None)
     sorts = pa.array([("a", None, "b")[i % 3] for i in range(50)]).dictionary_encode()
     whole = pa.table({"g": pa.array([i * i % 7 for i in range(50)], pa.int8()), "s": sorts, "x": np.arange(50) / 7})
     parquet.write_table(whole, "d.parquet", row_group_size=8)

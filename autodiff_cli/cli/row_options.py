@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from autodiff_cli.compiler.program import Compiled
     from autodiff_cli.data.mapping import Task
     from autodiff_cli.data.parts.coordinator import PartSettings
-    from autodiff_cli.data.pipeline import Summary
-    from autodiff_cli.data.row_blocks import Input
+    from autodiff_cli.data.row_blocks import Input, Tally
 
 _FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WRITTEN and name != "table")
 
@@ -265,7 +264,7 @@ def written(
     facts: Record,
     threads: int | None = None,
     parts: PartSettings | None = None,
-) -> Summary:
+) -> Tally:
     """Compute a task for every row, and write the results.
 
     Args:
@@ -296,10 +295,8 @@ MANY = 1_000
 """The minimum number of rows for the note that every row was evaluated separately."""
 
 
-def say_summary(summary: Summary, task: Task, program: Compiled) -> None:
+def say_summary(summary: Tally, task: Task, program: Compiled) -> None:
     """Write notes on rows without a result, on rows with results that are not finite, and on slow evaluation."""
-    for note in summary.notes:
-        say(note)
     if summary.bad:
         cells, which = ("with non-numeric cells", "the first") if program.reason is None else ("without a value", "one")
         verb = "was" if summary.bad == 1 else "were"

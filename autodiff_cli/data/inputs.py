@@ -159,10 +159,7 @@ def opened(path: str | None, style: str, name: str) -> BinaryIO:
     try:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
-        if path is None:
-            file: Any = sys.stdin.buffer
-        else:
-            file = storage.opened(path) if storage.is_url(path) else open(path, "rb")  # noqa: SIM115
+        file: Any = sys.stdin.buffer if path is None else storage.opened(path)
         magic = FORMATS[style].magic
         if FORMATS[style].unit == "lines":
             return decompressed(file, name, path and storage.file_part(path))

@@ -16,7 +16,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from autodiff_cli import signals
-from autodiff_cli.data import storage, temporary_files
+from autodiff_cli.data import storage
 from autodiff_cli.errors import FileError, UsageError, setting
 from autodiff_cli.formats import plain
 
@@ -44,7 +44,7 @@ def opened(path: str | None) -> Iterator[BinaryIO]:
         with terminable(), storage.created(path) as file:
             yield file
         return
-    with _system_errors(path):
+    with system_errors(path):
         if os.path.exists(path) and not os.path.isfile(path):  # the real path of a pipe is not a path
             with open(path, "wb") as file:
                 yield file
@@ -65,26 +65,38 @@ def write(path: str, data: bytes) -> None:
 
 
 def _replaced(target: str) -> Iterator[BinaryIO]:
+    """Yield a file that gets its name at exit; until then it has another name, or none where the system has such files."""
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
     # The temporary file is in the same folder, because a rename is atomic only within a file system.
-    waiting = temporary_files.hidden(target)
-    with temporary_files.held(waiting) as descriptor:
-        try:
-            with os.fdopen(descriptor, "w+b") as file:
-                yield file
-            if mode is not None:
-                os.chmod(waiting, mode)
-            os.replace(waiting, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(waiting)
-            raise
+    folder, name = os.path.split(target)
+    hidden = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
+    try:
+        with _nameless(folder) or open(hidden, "x+b") as file:
+            yield file
+            file.flush()
+            if not os.path.exists(hidden):
+                os.link(f"/proc/self/fd/{file.fileno()}", hidden, src_dir_fd=file.fileno())
+        if mode is not None:
+            os.chmod(hidden, mode)
+        os.replace(hidden, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(hidden)
+        raise
+
+
+def _nameless(folder: str) -> BinaryIO | None:
+    """Open a file without a name, of which nothing is left if the process is killed; ``None`` if there are no such files."""
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b") if os.path.exists("/proc/self/fd") else None
+    except (OSError, AttributeError):  # another file system, or another system than Linux
+        return None
 
 
 @contextmanager
-def _system_errors(path: str) -> Iterator[None]:
+def system_errors(path: str) -> Iterator[None]:
     """Convert operating-system errors to ``FileError``."""
     try:
         yield

@@ -7,12 +7,11 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from autodiff_cli.compiler.program import Compiled
-from autodiff_cli.data import output, temporary_files
+from autodiff_cli.data import output
 from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
@@ -27,20 +26,9 @@ Tick = Callable[[int, float | None], None]
 """A function that reports progress, given the number of finished rows and the finished fraction (``None`` if unknown)."""
 
 
-@dataclass(slots=True)
-class Summary(Tally):
-    """The counts over all rows.
-
-    Attributes:
-        notes: additional notes for the user.
-    """
-
-    notes: list[str] = field(default_factory=list)
-
-
 def run(
     task: Task, program: Compiled, inputs: Sequence[Input], target: str | None, writer: Writer, threads: int, tick: Tick
-) -> Summary:
+) -> Tally:
     """Compute a task for every row of the input files and write the results.
 
     Args:
@@ -55,7 +43,7 @@ def run(
     Raises:
         AutodiffError: if any row fails; the output file is then unchanged.
     """
-    summary = Summary(notes=temporary_files.removed(target))
+    summary = Tally()
     name, unbuffered = inputs[0].title, inputs[0].unbuffered
     source = reader(inputs[0])
     try:

@@ -65,15 +65,17 @@ def file_part(path: str) -> str:
     return urlsplit(path).path if path.lower().startswith(("http://", "https://")) else path
 
 
-def opened(url: str) -> BinaryIO:
-    """Open a file for reading; it is seekable unless a web server can send only whole files.
+def opened(path: str) -> BinaryIO:
+    """Open a file for reading; a URL is seekable unless a web server can send only whole files.
 
     Raises:
-        FileError: if the file cannot be read.
-        MissingPackage: if the package for the scheme is not installed.
+        OSError: if the file cannot be read.
+        MissingPackage: if the package for the scheme of a URL is not installed.
     """
-    with _one_error(url):
-        return cast("BinaryIO", io.BufferedReader(_Remote(_system(url).open(url, "rb", block_size=_AHEAD)), _BUFFER))
+    if not is_url(path):
+        return open(path, "rb")
+    with _one_error(path):
+        return cast("BinaryIO", io.BufferedReader(_Remote(_system(path).open(path, "rb", block_size=_AHEAD)), _BUFFER))
 
 
 def is_remote(file: object) -> bool:

@@ -34,7 +34,6 @@ from autodiff_cli.data.inputs import named
 from autodiff_cli.data.mapping import Task
 from autodiff_cli.data.parts import coordinator, scheduler
 from autodiff_cli.data.parts.coordinator import PartSettings
-from autodiff_cli.data.parts.partitions import scan
 from autodiff_cli.data.row_blocks import OutputStyle
 from autodiff_cli.data.writers import writer
 from autodiff_cli.formats import FORMATS
@@ -81,7 +80,7 @@ class Moved:
 @contextmanager
 def of(workers: int, moved: Moved) -> Iterator[Any]:
     """A cluster of so many workers, of one thread each."""
-    with scheduler._of_this_machine(workers) as cluster:
+    with scheduler.local_cluster(workers) as cluster:
         moved.cluster = cluster
         yield cluster
         moved.cluster = None
@@ -195,7 +194,7 @@ def overhead(cluster: Any, moved: Moved, folder: str) -> None:
         taken, before = [], time.process_time()
         for count in counts:
             start = time.perf_counter()
-            list(results(scan, [("/dev/null", 0, 0, "")] * count))
+            list(results(divmod, [(7, 2)] * count))
             taken.append(time.perf_counter() - start)
         busy = (time.process_time() - before) / sum(counts)
     each = (taken[1] - taken[0]) / (counts[1] - counts[0])

@@ -34,7 +34,11 @@ KNOWN = {
     ),
     "9 degrees of freedom that are 8": ("solvers/uncertainty/law.py", "math.floor(dof * (1 + 1e-9))", "math.floor(dof)"),
     "the error of a function of intervals": ("solvers/intervals/interval.py", "ULPS = 4", "ULPS = 1"),
-    "a run goes on with another form of rows": ("data/parts/description.py", '"" if same else', '"" if True else'),
+    "a run goes on with another form of rows": (
+        "data/parts/run_directory.py",
+        '[whole["form"], whole["bare"], template]',
+        "[template]",
+    ),
     "an aligned matrix without room": ("report/table.py", "0 < width < max(map(len, lines))", "False"),
     "a choice between numbers of no type": ("code_generation/codegen.py", "if of_numbers else", "if False else"),
     "a median along the last dimension": ("numerics/numerical.py", 'np.argsort(rows, axis=at, kind="stable")', "np.argsort(rows)"),

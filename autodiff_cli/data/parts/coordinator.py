@@ -8,20 +8,19 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 from typing import Any
 
 from autodiff_cli.compiler.program import Compiled, Program
-from autodiff_cli.data import output, storage, temporary_files
+from autodiff_cli.data import output, storage
 from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.parts import description, scheduler
-from autodiff_cli.data.parts.job import FolderRun, Job, Part, work
-from autodiff_cli.data.parts.partitions import BYTES, plan, scan
-from autodiff_cli.data.parts.run_directory import JOB, in_folder
-from autodiff_cli.data.pipeline import Summary, Tick, encoded, ordered, settle
-from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader
+from autodiff_cli.data.parts import run_directory, scheduler
+from autodiff_cli.data.parts.job import Job, work
+from autodiff_cli.data.parts.partitions import BYTES, split
+from autodiff_cli.data.pipeline import Tick, encoded, ordered, settle
+from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader, Tally
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.language.limited_reading import display_name
@@ -46,6 +45,12 @@ class PartSettings:
     most: int = BYTES
     resume: bool = False
 
+    def connected(self, tell: scheduler.Tell) -> AbstractContextManager[Results]:
+        """Return the function that calls a function for many arguments, to be closed."""
+        if self.cluster is not None:
+            return scheduler.connected(self.cluster, self.workers, tell)
+        return nullcontext(lambda function, calls: ordered(lambda call: function(*call), calls, self.workers))
+
 
 def run(
     task: Task,
@@ -56,7 +61,7 @@ def run(
     settings: PartSettings,
     tick: Tick,
     tell: scheduler.Tell,
-) -> Summary:
+) -> Tally:
     """Compute a task for every row of the input files and write the results.
 
     Args:
@@ -73,8 +78,6 @@ def run(
         AutodiffError: if any row fails; the error describes the first such row, and nothing is written.  After a lost
             connection or an error of a file, the finished files of an output folder stay, and the run can be continued.
     """
-    if settings.cluster is not None:
-        scheduler.check_there()
     _check(task, inputs, target, style, settings)
     with closing(reader(inputs[0])) as source, output.terminable():
         settle(program, source, inputs)
@@ -84,10 +87,8 @@ def run(
             settings = replace(settings, workers=1)
         job = Job(task, inputs[0].title, source.columns, style.format.name, dict(style.head), style.bare)
         first = RowMap(task, program, source.columns, job.first)
-        planned = partial(_Run, inputs, settings, tick, tell)
-        if target is not None and output.is_folder(target):
-            return _into_folder(job, planned(), target, first, source)
-        return _into_file(job, planned(), target, first, source)
+        whole = _Run(job, first, source, inputs, settings, tick, tell)
+        return whole.into_folder(target) if target is not None and output.is_folder(target) else whole.into_file(target)
 
 
 def _check(task: Task, inputs: Sequence[Input], target: str | None, style: OutputStyle, settings: PartSettings) -> None:
@@ -106,81 +107,76 @@ def _check(task: Task, inputs: Sequence[Input], target: str | None, style: Outpu
 
 @dataclass(frozen=True)
 class _Run:
-    """The inputs and the settings of a run, and the functions that report its progress."""
+    """A run of a job.
 
+    Attributes:
+        job: the job.
+        first, source: the columns and the open reader of the first file.
+        inputs, settings, tick, tell: see ``run``.
+    """
+
+    job: Job
+    first: RowMap
+    source: Reader
     inputs: Sequence[Input]
     settings: PartSettings
     tick: Tick
     tell: scheduler.Tell
 
-    def connected(self) -> AbstractContextManager[Results]:
-        """Return the function that calls a function for many arguments, to be closed."""
-        if self.settings.cluster is not None:
-            return scheduler.connected(self.settings.cluster, self.settings.workers, self.tell)
-        return nullcontext(lambda function, calls: ordered(lambda call: function(*call), calls, self.settings.workers))
-
-    def partitions(self, results: Results) -> list[Input]:
-        """Return the partitions of the inputs, in row order."""
-        return plan(self.inputs, self.settings.most, partial(results, scan))
-
-    def parts(self, job: Job, results: Results, partitions: Sequence[Input], summary: Summary) -> Iterator[Part]:
-        """Yield the parts in row order, and add their counts to a summary."""
-        done, total = 0, sum(partition.size for partition in partitions)
-        text = job.text()
-        calls = [(text, partition, i) for i, partition in enumerate(partitions)]
-        with closing(results(work, calls)) as parts:
-            for partition, part in zip(partitions, parts, strict=True):
-                yield part
-                summary.add(part.tally)
-                done += partition.size
-                self.tick(summary.rows, done / total if total else None)
-
-
-def _into_file(job: Job, run: _Run, target: str | None, first: RowMap, source: Reader) -> Summary:
-    """Write the rows of all partitions to one file."""
-    summary = Summary(notes=temporary_files.removed(target))
-    with (
-        closing(writer(job.style)) as out,
-        run.connected() as results,
-        output.opened(target) as raw,
-        compressed(raw, None if out.binary else target) as file,
-    ):
-        out.begin(file, first.copies, first.results, source)
-        for part in run.parts(job, results, run.partitions(results), summary):
-            for rows in part.rows:
+    def into_file(self, target: str | None) -> Tally:
+        """Write the rows of all partitions to one file."""
+        summary = Tally()
+        with (
+            closing(writer(self.job.style)) as out,
+            self.settings.connected(self.tell) as results,
+            output.opened(target) as raw,
+            compressed(raw, None if out.binary else target) as file,
+        ):
+            out.begin(file, self.first.copies, self.first.results, self.source)
+            for rows in chain.from_iterable(self._parts(self.job, results, "", summary)):
                 out.write(rows)
-        out.finish()
-    return summary
+            out.finish()
+        return summary
 
-
-def _into_folder(job: Job, run: _Run, target: str, first: RowMap, source: Reader) -> Summary:
-    """Let the workers write a file for each partition, in a new run or in one that continues another."""
-    folder, template = output.split(target, job.form)
-    with in_folder(target, job.form, run.settings.resume) as directory, run.connected() as results:
-        facts = description.facts_of(job, run.inputs, template)
-        if directory.unfinished is None:
-            progress = description.Progress(run.partitions(results), _types(job, first, source), directory.run)
-            output.write(storage.join(directory.folder, JOB), description.content(facts, progress))
-        else:
-            progress = description.continued(directory.unfinished, facts, target)
-        partitions, types, origin = progress
-        digits = max(5, len(str(len(partitions) - 1)))
-        job = replace(job, folder=FolderRun(storage.join(folder, template), directory.folder, directory.run, origin, types, digits))
-        summary = Summary(notes=directory.notes)
-        with directory.computing():
-            for _ in run.parts(job, results, partitions, summary):
+    def into_folder(self, target: str) -> Tally:
+        """Let the workers write a file for each partition, in a new run or in one that continues another."""
+        folder, template = output.split(target, self.job.form)
+        facts = run_directory.facts_of(self.job, self.inputs, template, self.settings.most)
+        with (
+            run_directory.in_folder(target, self.job.form, facts, self.settings.resume) as directory,
+            self.settings.connected(self.tell) as results,
+        ):
+            job, summary = replace(self.job, folder=directory._replace(types=self._types())), Tally()
+            for _ in self._parts(job, results, storage.join(folder, template), summary):
                 pass
         return summary
 
+    def _parts(self, job: Job, results: Results, path: str, summary: Tally) -> Iterator[Sequence[Any]]:
+        """Yield the encoded rows of each partition in row order, and add the counts to a summary.
 
-def _types(job: Job, first: RowMap, source: Reader) -> str:
-    """Return the column types, which follow from the first rows, as on a single machine; see ``FolderRun.types``."""
-    if not job.style.format.binary:
-        return ""
-    with closing(writer(job.style)) as out:
-        out.begin(io.BytesIO(), first.copies, first.results, source)
-        for _, rows in encoded(first, source, out, 1):
-            out.write(rows)
-            if out.types():
-                break
-        return base64.b64encode(out.types()).decode()
+        ``path`` is that of the output files, with ``*`` for the number of the partition, and empty without such files.
+        """
+        files = [replace(file, path=storage.absolute(str(file.path)), name=file.title) for file in self.inputs]
+        partitions = [*chain.from_iterable(results(split, [(file, self.settings.most) for file in files]))]
+        digits = max(5, len(str(len(partitions) - 1)))
+        text = job.text()
+        calls = [(text, partition, path.replace("*", f"{i:0{digits}}")) for i, partition in enumerate(partitions)]
+        done, total = 0, sum(partition.size for partition in partitions)
+        with closing(results(work, calls)) as parts:
+            for partition, (tally, rows) in zip(partitions, parts, strict=True):
+                yield rows
+                summary.add(tally)
+                done += partition.size
+                self.tick(summary.rows, done / total if total else None)
+
+    def _types(self) -> str:
+        """Return the column types, which follow from the first rows, as on a single machine; see ``FolderRun.types``."""
+        if not self.job.style.format.binary:
+            return ""
+        with closing(writer(self.job.style)) as out:
+            out.begin(io.BytesIO(), self.first.copies, self.first.results, self.source)
+            for _, rows in encoded(self.first, self.source, out, 1):
+                out.write(rows)
+                if out.types():
+                    break
+            return base64.b64encode(out.types()).decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -22,36 +23,26 @@ from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import ClusterError, FileError
 from autodiff_cli.formats import FORMATS
 
+RECORD = ".done"
+"""The suffix of the record of a finished part."""
 
-class Part(NamedTuple):
-    """What a worker returns for a partition: the counts of its rows, and the encoded rows unless it wrote them to a file."""
 
-    tally: Tally
-    rows: Sequence[Any] = ()
+Part = tuple[Tally, Sequence[Any]]
+"""What a worker returns for a partition: the counts of its rows, and the encoded rows unless it wrote them to a file."""
 
 
 class FolderRun(NamedTuple):
     """A run that writes a file for each partition into a folder.
 
     Attributes:
-        template: the path of the files, with ``*`` for the number of the partition.
-        hidden: the hidden folder, with a record of each finished part.
-        run: the name of a file in the hidden folder that exists as long as the run goes on.
-        origin: the name of the first run, which no other job has: a worker may write a record when its job was given up.
+        running: the path of a file that exists as long as the run goes on; beside it are the records of finished parts.
+        job: a text that no other job has: a worker may write a record when its job was given up.
         types: the column types of the output, which follow from the first rows, in base64; see ``Writer.types``.
-        digits: the number of digits of the number of a partition in a path.
     """
 
-    template: str
-    hidden: str
-    run: str
-    origin: str = ""
+    running: str
+    job: str
     types: str = ""
-    digits: int = 5
-
-    def path(self, number: int) -> str:
-        """Return the path of the file of a partition."""
-        return self.template.replace("*", f"{number:0{self.digits}}")
 
 
 @dataclass(frozen=True)
@@ -100,32 +91,32 @@ class Job:
             for more, encoded_rows in rows:
                 parts.append(out.without_slices(encoded_rows))
                 tally.add(more)
-        return Part(tally, parts)
+        return tally, parts
 
-    def written(self, folder: FolderRun, partition: Input, number: int) -> Part:
+    def written(self, folder: FolderRun, partition: Input, path: str) -> Part:
         """Write the file of a partition, unless it is finished.
 
         Raises:
             AutodiffError: if a row fails; the file is then not written.
         """
-        record, path = storage.join(folder.hidden, f"{number}.{folder.origin}.done"), folder.path(number)
+        record = storage.join(os.path.dirname(folder.running), f"{os.path.basename(path)}.{folder.job}{RECORD}")
         finished = storage.content(record)
         if finished is not None and storage.exists(path):
-            return Part(Tally(**json.loads(finished)))
-        tally, packed = Tally(), None if self.style.format.binary else path
+            return Tally(**json.loads(finished)), ()
+        tally = Tally()
         with (
             output.opened(path) as raw,
-            compressed(raw, packed) as file,
+            compressed(raw, None if self.style.format.binary else path) as file,
             self._encoded(partition, file, folder.types) as (out, rows),
         ):
             for more, encoded_rows in rows:
                 out.write(encoded_rows)
                 tally.add(more)
             out.finish()
-            if not storage.exists(storage.join(folder.hidden, folder.run)):
+            if not storage.exists(folder.running):
                 raise ClusterError("the job was canceled")
         output.write(record, json.dumps(asdict(tally)).encode())
-        return Part(tally)
+        return tally, ()
 
     @contextmanager
     def _encoded(self, partition: Input, file: BinaryIO, types: str = "") -> Iterator[tuple[Writer, Iterator[tuple[Tally, Any]]]]:
@@ -154,20 +145,20 @@ def from_text(text: str) -> Job:
     return Job(**{**facts, "task": Task(**facts["task"]), "folder": folder})
 
 
-def work(text: str, partition: Input, number: int) -> Part:
+def work(text: str, partition: Input, path: str) -> Part:
     """Compute one partition of a job; a worker calls this function.
 
     Args:
         text: the job.
         partition: the partition.
-        number: its position.
+        path: the path of its output file; empty if the client writes one file.
 
     Raises:
         AutodiffError: if a row fails, or a file cannot be read or written.
     """
     job = from_text(text)
     try:
-        return job.returned(partition) if job.folder is None else job.written(job.folder, partition, number)
+        return job.returned(partition) if job.folder is None else job.written(job.folder, partition, path)
     except FileError as error:
         if error.hint is None and not storage.exists(str(partition.path)):
             error.hint = "workers read the input files: make them available under the same paths on all machines"

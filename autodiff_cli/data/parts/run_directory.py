@@ -6,145 +6,169 @@ A run that is interrupted leaves its hidden folder, so that a later run can cont
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from hashlib import sha256
+from typing import Any, BinaryIO
 
-from autodiff_cli.data import output, storage, temporary_files
+from autodiff_cli.data import output, storage
+from autodiff_cli.data.parts.job import RECORD, FolderRun, Job
+from autodiff_cli.data.pipeline import ordered
+from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, setting
+from autodiff_cli.language.limited_reading import display_name
 
-JOB = "job.json"
-"""The name of the file that describes the job."""
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _RUNNING = ".run"
 """The suffix of the file that a run holds in its hidden folder."""
 _PASSING = (FileError, ClusterError, MissingPackage)
 """The errors that may not occur again when a run is continued; the errors of rows have other classes."""
+_REQUESTS = 16
+"""The number of requests to a server at the same time."""
+_SETTINGS = {"expression": "the expression", "lets": setting("let"), "keep": setting("no_keep")}
+"""The words for fields of ``Task`` that are not the name of a setting."""
+
+Facts = dict[str, Any]
+"""What determines the output files of a run, by its name in messages; the values are JSON."""
 
 
-class RunDirectory:
-    """The hidden folder of a run.
+def facts_of(job: Job, inputs: Sequence[Input], template: str, most: int) -> Facts:
+    """Return what determines the output files of a run; see ``Facts``.
 
     Args:
-        folder: the path of the hidden folder.
+        job: the job, before the run has a folder.
+        inputs: the input files.
+        template: the template of the names of the output files.
+        most: the maximum number of bytes of a partition.
 
-    Attributes:
-        run: the name of the run; workers continue only as long as the folder contains a file of this name.
-        unfinished: the description of the job that an earlier run did not finish; ``None`` for a new job.
-        notes: the notes for the user.
-        failed: whether a row failed, as it would again in a continued run.
+    Raises:
+        FileError: if an input file cannot be read.
     """
-
-    unfinished: bytes | None = None
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self.run = os.urandom(4).hex() + _RUNNING
-        self.notes: list[str] = []
-        self.failed = False
-        self._held = ExitStack()
-
-    def begin(self) -> None:
-        """Create the file that shows that the run goes on."""
-        path = storage.join(self.folder, self.run)
-        if storage.is_url(path):
-            output.write(path, b"")
-        else:
-            os.close(self._held.enter_context(temporary_files.held(path)))
-
-    def others(self) -> list[str]:
-        """Return the paths of the files of other runs in this folder."""
-        names = [name for name in storage.names(self.folder) if name.endswith(_RUNNING) and name != self.run]
-        return [storage.join(self.folder, name) for name in names]
-
-    def check_alone(self, target: str) -> None:
-        """Check that no other run goes on in this folder, as far as the file system knows; an object store does not know.
-
-        Raises:
-            FileError: if another run goes on.
-        """
-        path = next((path for path in self.others() if not storage.is_url(path) and temporary_files.is_held(path)), None)
-        if path is not None:
-            hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
-            raise FileError(f"another run is writing to '{target}'", hint=hint)
-
-    @contextmanager
-    def computing(self) -> Iterator[None]:
-        """Stop the workers at exit."""
-        try:
-            yield
-        except AutodiffError as error:
-            self.failed = type(error) not in _PASSING
-            if not self.failed and error.hint is None:
-                error.hint = f"continue the run with {setting('resume')}"
-            raise
-        finally:
-            self.stop()
-
-    def stop(self) -> None:
-        """Stop the workers of the run."""
-        self._held.close()
-        storage.remove(storage.join(self.folder, self.run))
-
-    def remove(self) -> None:
-        """Remove the folder, and first of all the job, without which a later run cannot continue."""
-        storage.remove(storage.join(self.folder, JOB))
-        storage.remove_folder(self.folder)
+    whole = json.loads(job.text())
+    paths = [str(file.path) for file in inputs]
+    stamps = ordered(storage.stamp, paths, _REQUESTS if any(map(storage.is_url, paths)) else 1)
+    return {
+        "the version of autodiff": whole["version"],
+        "the list of input files": list(map(storage.absolute, paths)),
+        **dict(zip(map(display_name, map(storage.absolute, paths)), stamps, strict=True)),
+        **{_SETTINGS.get(name, setting(name)): value for name, value in whole["task"].items()},
+        setting("input_format"): inputs[0].style,
+        setting("columns"): inputs[0].columns and list(inputs[0].columns),
+        "the format or the header of the output": [whole["form"], whole["bare"], template],
+        setting("partition_bytes"): most,
+    }
 
 
 @contextmanager
-def in_folder(target: str, form: str, resume: bool) -> Iterator[RunDirectory]:
+def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[FolderRun]:
     """Make the hidden folder in a folder of output files, or find that of an unfinished run.
+
+    At exit, the hidden folder is removed, unless the run can be continued.
 
     Args:
         target: the output: ``out/`` or ``out/*.csv``.
         form: the format of the output files.
+        facts: what determines the output files.
         resume: whether to continue an unfinished run.
 
     Raises:
-        FileError: if there is an unfinished run and ``resume`` is false, if another run is writing to the folder, or if the
-            folder contains files with the names of the output files.
+        FileError: if there is an unfinished run and ``resume`` is false, or it wrote other files; if another run is writing to
+            the folder, or the folder contains files with the names of the output files.
     """
     folder, template = output.split(target, form)
-    directory = RunDirectory(storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished"))
-    directory.unfinished = storage.content(storage.join(directory.folder, JOB))
-    if directory.unfinished is None:
-        _check_new(target, folder, template, resume)
-    elif not resume:
-        directory.check_alone(target)
-        hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{directory.folder}'"
-        raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)
+    hidden = storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished")
+    description, content = storage.join(hidden, "job.json"), json.dumps(facts).encode()
+    unfinished = storage.content(description)
+    if unfinished is None:
+        _check_no_files(target, folder, template, resume)
     is_new = not storage.is_url(folder) and not os.path.exists(folder)
     if is_new:
-        _make(folder, target)
-    if not storage.is_url(folder):
-        os.makedirs(directory.folder, exist_ok=True)
-    directory.begin()
-    try:
-        directory.check_alone(target)
-    except FileError:
-        directory.stop()
-        raise
-    for path in directory.others():
-        storage.remove(path)
-    directory.notes = temporary_files.removed(storage.join(folder, template))
-    complete = False
-    try:
-        yield directory
-        complete = True
-    finally:
-        with output.undisturbed():
-            directory.stop()
-            if directory.failed:
-                for name in fnmatch.filter(storage.names(folder), template):
-                    storage.remove(storage.join(folder, name))
-            if complete or directory.failed or not storage.exists(storage.join(directory.folder, JOB)):
-                directory.remove()
-            if is_new and not complete and not os.listdir(folder):
-                os.rmdir(folder)
+        with output.system_errors(target):
+            os.mkdir(folder)
+    with ExitStack() as held:
+        running = held.enter_context(_running(hidden, target))
+        if unfinished is not None:
+            _check_same(unfinished, facts, target, hidden, resume)
+        continues = True  # whether a later run can continue this one
+        try:
+            output.write(description, content)
+            yield FolderRun(running, sha256(content).hexdigest()[:16])
+            continues = False
+        except AutodiffError as error:
+            continues = type(error) in _PASSING
+            if not continues:
+                held.close()
+                _remove_files(folder, template)
+            elif error.hint is None and _has_records(hidden):
+                error.hint = f"continue the run with {setting('resume')}"
+            raise
+        finally:
+            with output.undisturbed():
+                held.close()
+                if not (continues and _has_records(hidden)):
+                    storage.remove(description)  # first of all, so that a later run cannot continue without records
+                    storage.remove_folder(hidden)
+                    _remove_files(folder, f".{template}.*.tmp")  # what killed workers left
+                if is_new:
+                    with suppress(OSError):  # it contains files
+                        os.rmdir(folder)
 
 
-def _check_new(target: str, folder: str, template: str, resume: bool) -> None:
-    """Check that the output folder does not contain files with the names of the output files."""
+@contextmanager
+def _running(hidden: str, target: str) -> Iterator[str]:
+    """Hold a file in the hidden folder, whose path is yielded; the files of killed runs are removed, and no other run may go on.
+
+    An object store does not know whether another run goes on; there, that run ends, because its file is removed.
+    """
+    running = storage.join(hidden, f"{os.urandom(4).hex()}{_RUNNING}")
+    with ExitStack() as held:
+        if storage.is_url(hidden):
+            output.write(running, b"")
+        else:
+            os.makedirs(hidden, exist_ok=True)
+            _locks(held.enter_context(open(running, "xb")))
+        held.callback(storage.remove, running)
+        others = [path for name in storage.names(hidden) if (path := storage.join(hidden, name)) != running]
+        others = [path for path in others if path.endswith(_RUNNING)]
+        for path in others:
+            with nullcontext() if storage.is_url(path) else open(path, "r+b") as file:
+                if file is not None and not _locks(file):
+                    hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
+                    raise FileError(f"another run is writing to '{target}'", hint=hint)
+            storage.remove(path)
+        yield running
+
+
+def _locks(file: BinaryIO) -> bool:
+    """Lock a file until it is closed, and return whether it was not locked; without locks (on Windows), no file is."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except AttributeError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _has_records(hidden: str) -> bool:
+    """Return whether a part is finished."""
+    return any(name.endswith(RECORD) for name in storage.names(hidden))
+
+
+def _remove_files(folder: str, template: str) -> None:
+    """Remove the files of a folder whose names match a template."""
+    for name in fnmatch.filter(storage.names(folder), template):
+        storage.remove(storage.join(folder, name))
+
+
+def _check_no_files(target: str, folder: str, template: str, resume: bool) -> None:
+    """Check that a new run does not mix its files with others of the same names."""
     if os.path.isfile(folder):
         raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
     existing = sorted(fnmatch.filter(storage.names(folder), template))
@@ -153,10 +177,13 @@ def _check_new(target: str, folder: str, template: str, resume: bool) -> None:
         raise FileError(f"'{target}' {why} files, such as '{existing[0]}'", hint="remove the files, or name another folder")
 
 
-def _make(folder: str, target: str) -> None:
-    try:
-        os.mkdir(folder)
-    except OSError as error:
-        parent = os.path.dirname(folder)
-        reason = f"the folder '{parent}' does not exist" if not os.path.isdir(parent) else error.strerror or error
-        raise FileError(f"cannot write '{target}': {reason}") from None
+def _check_same(description: bytes, facts: Facts, target: str, hidden: str, resume: bool) -> None:
+    """Check that an unfinished run may be continued, and that it writes the same files."""
+    if not resume:
+        hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{hidden}'"
+        raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)
+    before = json.loads(description)
+    changed = next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None)
+    if changed is not None:
+        hint = "repeat the command of this run with the same input files, or write to another folder"
+        raise FileError(f"cannot continue the unfinished run in '{target}': {changed} has changed", hint=hint)

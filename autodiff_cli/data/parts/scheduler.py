@@ -7,7 +7,7 @@ import logging
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,50 +26,9 @@ TIMEOUT = 10
 """The maximum response time of a scheduler in seconds."""
 _LEAST_AHEAD = 64
 """The smallest number of calls that are given to a cluster before their results are taken; workers may join it later."""
-
-
-def check_there() -> None:
-    """Check that Dask is installed, and import it.
-
-    Raises:
-        MissingPackage: if Dask is not installed.
-    """
-    library("distributed", setting("engine", "dask"))
-
-
-def _results(client: Client, where: str, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
-    """Call a function on the workers for each tuple of arguments, and yield the results in order.
-
-    If a call fails, later calls are canceled.  Only some results are in the memory of the workers at a time.
-
-    Args:
-        client: the Dask client.
-        where: the name of the cluster in messages.
-        function: the function.
-        arguments: the arguments of each call.
-
-    Raises:
-        AutodiffError: if the function raises it.
-        ClusterError: if a worker cannot run the function.
-    """
-    from distributed import KilledWorker
-    from distributed.comm import CommClosedError
-
-    try:
-        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))
-        yield from in_order(lambda values: client.submit(function, *values, pure=False), arguments, ahead)
-    except AutodiffError:
-        raise
-    except (CancelledError, CommClosedError):
-        raise ClusterError(f"the connection to {where} was lost") from None
-    except KilledWorker:
-        hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
-        raise ClusterError("several workers ended while they computed the same partition", hint=hint) from None
-    except ModuleNotFoundError as error:
-        hint = "install the same packages on all machines"
-        raise ClusterError(f"a worker lacks the package {error.name}", hint=hint) from None
-    except Exception as error:
-        raise ClusterError(f"a worker failed: {type(error).__name__}: {error}") from None
+_OTHER_VERSIONS = (
+    "the cluster has other versions of Python or of packages; if an evaluation fails, install the same versions on all machines"
+)
 
 
 @contextmanager
@@ -84,48 +43,64 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
         tell: the function that shows a note on the cluster to the user.
 
     Raises:
+        MissingPackage: if Dask is not installed.
         UsageError: if the address is invalid.
         ClusterError: if the scheduler does not answer, or the workers of a new cluster do not start.
     """
-    from distributed import Client
-
+    library("distributed", setting("engine", "dask"))
     # Each Dask logger has its own level and handler, so logging is disabled as a whole.
     silent = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    is_new = address == "dask"
-    where = "the cluster on this machine" if is_new else f"the scheduler at {address}"
-    cluster: Any = None
-    client: Any = None
-    try:
+    where = "the cluster on this machine" if address == "dask" else f"the scheduler at {address}"
+    with ExitStack() as opened:
+        opened.callback(logging.disable, silent)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            try:
-                if is_new:
-                    cluster = _of_this_machine(workers)
-                else:
-                    asyncio.run(_answered(address))
-                client = Client(cluster or address, timeout=TIMEOUT, set_as_default=False)
-            except ValueError as error:
-                option = setting("engine")
-                raise UsageError(
-                    f"{option} '{address}' is not an address: {error}", hint=f"use an address such as {option} tcp://HOST:8786"
-                ) from None
-            except (OSError, RuntimeError) as error:  # RuntimeError: a worker ended while it started
-                if is_new:
-                    hint = "check the memory of this machine, and repeat the command"
-                    raise ClusterError(f"the workers did not start: {error}", hint=hint) from None
-                hint = "start it with 'dask scheduler', and check that this machine can reach it"
-                raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
-        for note in _notes(client, caught):
-            tell(note)
+            client = _new_cluster(workers, opened) if address == "dask" else _client(address, where, opened)
+        if any("version" in str(warning.message).lower() for warning in caught):
+            tell(_OTHER_VERSIONS)
+        if not client.scheduler_info()["workers"]:
+            tell("the scheduler does not have workers yet; waiting for workers")
         yield partial(_results, client, where)
-    finally:
-        with undisturbed():
-            for part in (client, cluster):
-                if part is not None:
-                    with suppress(OSError, TimeoutError, RuntimeError):
-                        part.close()
-        logging.disable(silent)
+
+
+def _client(address: str, where: str, opened: ExitStack) -> Client:
+    """Connect to the scheduler at an address; ``opened`` closes the connection."""
+    from distributed import Client
+
+    try:
+        asyncio.run(_answered(address))
+        client = Client(address, timeout=TIMEOUT, set_as_default=False)
+    except ValueError as error:
+        option = setting("engine")
+        hint = f"use an address such as {option} tcp://HOST:8786"
+        raise UsageError(f"{option} '{address}' is not an address: {error}", hint=hint) from None
+    except OSError:
+        hint = "start it with 'dask scheduler', and check that this machine can reach it"
+        raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
+    opened.callback(_close, client)
+    return client
+
+
+def _new_cluster(workers: int, opened: ExitStack) -> Client:
+    """Start a cluster on this machine, and connect to it; ``opened`` shuts it down."""
+    from distributed import Client
+
+    try:
+        cluster = local_cluster(workers)
+        opened.callback(_close, cluster)
+        client = Client(cluster, timeout=TIMEOUT, set_as_default=False)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a worker ended while it started
+        hint = "check the memory of this machine, and repeat the command"
+        raise ClusterError(f"the workers did not start: {error}", hint=hint) from None
+    opened.callback(_close, client)
+    return client
+
+
+def _close(part: Any) -> None:
+    """Close a client or shut down a cluster, also if its connection is lost."""
+    with undisturbed(), suppress(OSError, TimeoutError, RuntimeError):
+        part.close()
 
 
 async def _answered(address: str) -> None:
@@ -138,7 +113,7 @@ async def _answered(address: str) -> None:
     await comm.close()
 
 
-def _of_this_machine(workers: int) -> Any:
+def local_cluster(workers: int) -> Any:
     """Start a cluster of processes with one thread each that accepts connections only from this machine."""
     from multiprocessing import resource_tracker
 
@@ -164,11 +139,26 @@ def _of_this_machine(workers: int) -> Any:
         )
 
 
-def _notes(client: Client, caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
-    if any("version" in str(warning.message).lower() for warning in caught):
-        yield (
-            "the cluster has other versions of Python or of packages; if an evaluation fails, install the same versions on all"
-            " machines"
-        )
-    if not client.scheduler_info()["workers"]:
-        yield "the scheduler does not have workers yet; waiting for workers"
+def _results(client: Client, where: str, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
+    """Call a function for each tuple of arguments on the workers of a cluster, named ``where``, and yield the results in order.
+
+    If a call fails, later calls are canceled.  Only some results are in the memory of the workers at a time.
+    """
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))
+        yield from in_order(lambda values: client.submit(function, *values, pure=False), arguments, ahead)
+    except AutodiffError:
+        raise
+    except (CancelledError, CommClosedError):
+        raise ClusterError(f"the connection to {where} was lost") from None
+    except KilledWorker:
+        hint = f"check the memory of the workers, or use smaller partitions: {setting('partition_bytes')}"
+        raise ClusterError("several workers ended while they computed the same partition", hint=hint) from None
+    except ModuleNotFoundError as error:
+        hint = "install the same packages on all machines"
+        raise ClusterError(f"a worker lacks the package {error.name}", hint=hint) from None
+    except Exception as error:
+        raise ClusterError(f"a worker failed: {type(error).__name__}: {error}") from None
