@@ -298,6 +298,7 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
     tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor | None) -> Tensor | None:
+        """Return the value of the formula for the gradient that the backward pass hands over."""
         if gradient is None:
             return None
         try:

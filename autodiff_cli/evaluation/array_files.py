@@ -79,6 +79,7 @@ def _defect(error: Exception) -> str | None:
 
 
 def _read_npy(path: str) -> Array | None:
+    """Return the array of a NumPy file, read from a copy if it is a pipe; ``None`` if it does not contain an array."""
     if Path(path).is_fifo():
         with TemporaryDirectory(prefix="autodiff-") as folder:
             copy = Path(folder, "array.npy")
@@ -99,6 +100,7 @@ def _read_npy(path: str) -> Array | None:
 
 
 def _read_csv(path: str) -> Array:
+    """Return the numbers of a CSV file: a matrix, or a vector if there is one column or one row."""
     data = limited_reading.read_bytes(path, MOST_CSV)
     if not data.strip():
         raise _DefectiveFile("it is empty")
@@ -113,6 +115,7 @@ def _read_csv(path: str) -> Array:
 
 
 def _read_json(path: str) -> Array:
+    """Return the number or the nested lists in a JSON file as an array."""
     value = json.loads(limited_reading.read_bytes(path, MOST_JSON).decode("utf-8"))
     array = np.array(value)
     if array.dtype.kind in "fiu":
@@ -124,6 +127,7 @@ def _read_json(path: str) -> Array:
 
 
 def _json_number(item: object) -> float:
+    """Return the number for a value in a JSON file, which may be a truth value or the text of nan or inf."""
     if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON does not have literals for nan and inf
         return float(item)
     if isinstance(item, dict):

@@ -111,6 +111,7 @@ def refusal(name: str, values: Iterable[object], hint: str) -> ArgumentError:
 
 
 def _brief_description(value: object) -> str:
+    """Return the text of a number, or the kind of another value, for messages about arguments."""
     if isinstance(value, list):
         try:
             np.asarray(value)

@@ -60,6 +60,7 @@ class Evaluator(Machine):
     def call_function(
         self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax
     ) -> Any:
+        """Call a function; with ``constants``, the results of ``detach`` and ``no_grad`` are stored and used again."""
         value = super().call_function(function, arguments, named, node)
         if self.constants is None or function.name not in GRADIENT_STOPS or not isinstance(function, FunctionInfo):
             return value

@@ -123,6 +123,7 @@ class Machine(Operations):
         self.functions[function.name] = function
 
     def _change(self, node: Syntax) -> Any:
+        """Refuse a statement that changes a value, which only programs of statements may contain."""
         raise ParseError(
             "an expression cannot change a tensor",
             span=node.span,
@@ -145,6 +146,7 @@ class Machine(Operations):
         return self._run(result) if type(result) is Pending else result
 
     def _run(self, work: list[Work]) -> Any:
+        """Do the work items and return the last value; after an error, end the modes that they began."""
         opened = len(self._open)
         try:
             return self._work_off(work)
@@ -154,6 +156,7 @@ class Machine(Operations):
             raise
 
     def _work_off(self, work: list[Work]) -> Any:
+        """Do the work items, the last one first, and return the last value."""
         values: list[Any] = []
         while work:
             node, then, count = work.pop()
@@ -181,9 +184,11 @@ class Machine(Operations):
         return values.pop()
 
     def _refuse_node(self, node: Syntax) -> Any:
+        """Refuse a kind of node that has no value of its own, such as a keyword argument."""
         raise ArgumentError("this is only allowed in a call or in a program of statements", span=node.span)
 
     def _visit_call(self, node: Syntax) -> Pending:
+        """Return the work of a call: its arguments, and the call of the function with their values."""
         method = node.kind == "method"
         name = node.children[1 if method else 0].text
         index = index_range(node)
@@ -290,6 +295,7 @@ class Machine(Operations):
         return self.apply(FUNCTIONS[node.kind], operands, {}, node)
 
     def _call(self, node: Syntax, name: str, keywords: Sequence[str | None], values: Sequence[Any]) -> Any:
+        """Call a function with the values of its arguments; ``keywords`` has the name of each, ``None`` for positional ones."""
         positional: list[Any] = []
         named: dict[str, Any] = {}
         for value, keyword in zip(values, keywords, strict=True):

@@ -59,6 +59,7 @@ class SymbolicEvaluator(Evaluator):
         return self.names[name]
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
+        """Assign the elements of a value to several names; those of a symbol are new symbols."""
         *names, tree = node.children
         value = values[0]
         if not isinstance(value, Symbol):
@@ -75,6 +76,7 @@ class SymbolicEvaluator(Evaluator):
     def _record_symbol(
         self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax
     ) -> Symbol:
+        """Append a step to the trace, and return the new symbol that is its result."""
         symbol = Symbol()
         self.tensors.keep(symbol, node)
         self.tensors.trace(op, arguments, keywords, symbol, node)
@@ -94,6 +96,7 @@ class SymbolicEvaluator(Evaluator):
         return self._record_symbol(None, [self._as_one_symbol(item, node) for item in value], {}, node)
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function; if an argument contains a symbol, record a step instead of computing."""
         if not _contains_symbol([*operands, *named.values()]):
             return super().apply(op, operands, named, node)
         self.count(node)
@@ -115,6 +118,7 @@ class SymbolicEvaluator(Evaluator):
         return self._record_symbol(None, (thing if isinstance(thing, tuple) else self.as_indexable(thing, node),), {}, node)
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        """Return an attribute; that of a symbol is a new symbol."""
         thing = self._as_one_symbol(thing, node.children[0])
         # An unknown name may be a named result, such as ``values`` of sort.  The name of a function without brackets is an error.
         if isinstance(thing, Symbol) and (name in ATTRIBUTES or name not in FUNCTIONS):
@@ -126,6 +130,7 @@ class SymbolicEvaluator(Evaluator):
         return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
 
     def over_index(self, node: Syntax, limits: list[Any]) -> Any:
+        """Return the work of a sum or product over an index, whose limits must be numbers."""
         if _contains_symbol(limits):
             raise MissingValue(
                 f"the limits of {node.children[0].text} must be known", hint=f"give them values with {setting('const', 'n=10')}"
@@ -133,6 +138,7 @@ class SymbolicEvaluator(Evaluator):
         return super().over_index(node, limits)
 
     def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Return the work of a call, or a new symbol for a call of a function that is already active."""
         arguments = [self._as_one_symbol(value, node) for value in arguments]
         named = {name: self._as_one_symbol(value, node) for name, value in named.items()}
         if function.name in self._active:
@@ -153,6 +159,7 @@ class SymbolicEvaluator(Evaluator):
 
 
 def _contains_symbol(values: Sequence[Any]) -> bool:
+    """Return whether values, which may be nested lists and tuples, contain a symbol."""
     stack = list(values)
     while stack:
         value = stack.pop()

@@ -102,6 +102,7 @@ def unreadable_error(path: str | None, error: OSError) -> FileError:
 
 
 def _unreadable_hint(path: str) -> str | None:
+    """Return a hint for a path that cannot be read: a folder, a broken link, or a misspelled name."""
     if os.path.isdir(path):
         return "name a file in this folder"
     if os.path.islink(path):

@@ -25,6 +25,7 @@ _TOKEN: re.Pattern[str]
 
 
 def _load_tables() -> None:
+    """Load the generated tables, which takes some milliseconds that a help text does not need."""
     global _TOKEN
     from autodiff_cli.language import _tables
 
@@ -222,6 +223,7 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
 
 
 def _reduce(kind: str, parts: list[Syntax], places: Sequence[int], inlined: Sequence[int], transparent: bool, span: Span) -> Syntax:
+    """Return the node of a grammar rule from its parts; ``inlined`` parts are lists whose children become those of the node."""
     if transparent and len(places) == 1:
         return parts[places[0]]
     children: list[Syntax] = []
@@ -292,6 +294,7 @@ def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
 
 
 def _statement_start(tokens: list[Syntax], index: int) -> int:
+    """Return the index of the first token of the statement that contains a token."""
     return next((i for i in range(index, 0, -1) if tokens[i - 1].kind == "_SEPARATOR"), 0)
 
 

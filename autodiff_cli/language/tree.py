@@ -175,6 +175,7 @@ def unparse(tree: Syntax) -> str:
 
 
 def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
+    """Return a node as texts and as children with the lowest precedence that does not require brackets."""
     kind, children = node.kind, node.children
     operator = OPERATORS.get(kind)
     if operator is not None:
@@ -234,6 +235,7 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
 
 
 def _operation_parts(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
+    """Return the parts of an operator and its operands."""
     if operator.arity == 1:
         return [operator.text, (operands[0], operator.level)]
     if operator.associates == "right":
@@ -243,6 +245,7 @@ def _operation_parts(operator: Operator, operands: list[Syntax]) -> list[str | t
 
 
 def _comma_separated(nodes: list[Syntax], comma: str = ", ", level: int = 0) -> list[str | tuple[Syntax, int]]:
+    """Return nodes with commas between them; ``level`` is the lowest precedence without brackets."""
     parts: list[str | tuple[Syntax, int]] = []
     for node in nodes:
         if parts:

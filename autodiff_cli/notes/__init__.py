@@ -60,12 +60,14 @@ def notes_on(
 def _lost_digit_notes(
     evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool
 ) -> list[Note]:
+    """Return the notes on inaccurate numbers."""
     from autodiff_cli.notes.lost_digits import lost_digit_notes
 
     return _notes_or_none(lambda: lost_digit_notes(evaluation, numbers, order, shows_value))
 
 
 def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
+    """Return the notes on kinks; there are none unless a step switches branches at the point."""
     met = switches(evaluation, order)
     if not met or not np.isfinite(evaluation.output._data).all():
         return []
@@ -75,6 +77,7 @@ def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
 
 
 def _nonfinite_notes(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
+    """Return the notes on the origins of nan and inf in the value and in the derivatives."""
     from autodiff_cli.notes import nonfinite_derivative, nonfinite_value
 
     values = _notes_or_none(lambda: nonfinite_value.nonfinite_value_notes(evaluation))

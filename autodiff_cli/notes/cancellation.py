@@ -131,6 +131,7 @@ class _Errors:
             self._plain[result] = max(float(np.max(error)), self._plain.get(result, 0.0))
 
     def _digit_loss(self, step: Step, mask: Mask, relative: Array, places: Sample) -> DigitLoss:
+        """Return the loss at the worst of the elements in ``mask``; ``places`` are the indices of a sample."""
         worst = int(np.argmax(np.where(mask, relative, -1.0)))
         digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, total_digits(self._eps))
         if places is None:
@@ -174,6 +175,7 @@ class _Errors:
         return (relative + 0.5) * np.abs(np.asarray(result if places is None else result[places], np.float64)), before
 
     def _sum_error(self, step: Step, mean: bool, places: Sample) -> tuple[Error, float]:
+        """Return the error of a sum or a mean of all elements, and the largest relative error of its argument."""
         x = next(iter(flat_inputs(step)))
         values, count = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
         some, errors = _sampled_values(values, values), self.error(x)

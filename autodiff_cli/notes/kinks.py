@@ -154,30 +154,41 @@ def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
 
 
 def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
+    """Return the note on steps that switch along the same variables, with the derivative used and those on both sides."""
     switch = group[0]
     op = switch.step.op
     assert op is not None
     places = list(dict.fromkeys(_place_text(evaluation, member) for member in group))
     where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
     lowest = min([change.order for effect in effects for change in effect.changes], default=1)
+    changes = [next((change for change in effect.changes if change.order == lowest), None) for effect in effects]
     source = _convention_source(op.convention) if lowest == 1 else ""
-    several = len(evaluation.variables) > 1 or any(effect.line.element for effect in effects)
-    parts: list[str] = []
-    one_sided = False
-    for line, changes, jump in effects:
-        first = next((change for change in changes if change.order == lowest), None)
-        if first is None and jump is None:
-            continue
-        by = f" with respect to {_variable_text(evaluation, line, first)}" if several else ""
-        used = first.used if first is not None else float(line.values_and_derivatives(0.0, 1)[1][0])
-        one_sided = one_sided or (first is not None and first.one_sided)
-        number = number_text(used)
-        begin = f"{by.strip()} it is {number}" if parts else f"the {derivative_phrase(lowest)} used{by} is {number}{source}"
-        jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
-        said = "; ".join(piece for piece in (_limits_text(first), jumps) if piece)
-        parts.append(f"{begin}{', ' if len(effects) > 1 else '; '}{said}")
+    shown = [pair for pair in zip(effects, changes, strict=True) if pair[1] is not None or pair[0].jump is not None]
+    texts = [_effect_text(evaluation, effects, *pair, lowest, source if i == 0 else None) for i, pair in enumerate(shown)]
+    one_sided = any(change is not None and change.one_sided for change in changes)
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
-    return note(kind, f"{where}: {'; '.join(parts)}", switch.step.tree.span, order=lowest)
+    return note(kind, f"{where}: {'; '.join(texts)}", switch.step.tree.span, order=lowest)
+
+
+def _effect_text(
+    evaluation: Evaluation, effects: list[_Effect], effect: _Effect, change: Change | None, order: int, source: str | None
+) -> str:
+    """Return the derivative that is used along a line, and those on both sides of the point.
+
+    Args:
+        evaluation, effects: the evaluation, and all effects that the note describes.
+        effect, change: the effect along the line, and its change of the lowest order.
+        order: the lowest order at which the two sides differ.
+        source: the source of the convention, for the first text of a note; ``None`` for the others.
+    """
+    line, _, jump = effect
+    several = len(evaluation.variables) > 1 or any(each.line.element for each in effects)
+    by = f" with respect to {_variable_text(evaluation, line, change)}" if several else ""
+    number = number_text(change.used if change is not None else float(line.values_and_derivatives(0.0, 1)[1][0]))
+    begin = f"{by.strip()} it is {number}" if source is None else f"the {derivative_phrase(order)} used{by} is {number}{source}"
+    jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
+    sides = "; ".join(text for text in (_limits_text(change), jumps) if text)
+    return f"{begin}{', ' if len(effects) > 1 else '; '}{sides}"
 
 
 def _place_text(evaluation: Evaluation, switch: Switch) -> str:
@@ -217,6 +228,7 @@ def element_name(name: str, element: tuple[int, ...]) -> str:
 
 
 def _limits_text(change: Change | None) -> str:
+    """Return the derivatives on both sides as text; empty if there is no change."""
     if change is None:
         return ""
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):

@@ -63,9 +63,8 @@ def lost_digit_notes(
     evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool
 ) -> list[Note]:
     """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
-    trace = evaluation.trace
     exact = _ExactComparison(evaluation, min(max(order, 1), MOST_ORDER))
-    steps, value_lost = find_digit_losses(trace, evaluation.output, evaluation.dtype)
+    steps, value_lost = find_digit_losses(evaluation.trace, evaluation.output, evaluation.dtype)
     notes = []
     if value_lost and shows_value:
         wrong = exact.value()
@@ -74,10 +73,24 @@ def lost_digit_notes(
     by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
     if not numbers or by_hand or not evaluation.variables or not rounding_trials.is_small_enough(evaluation, exact.order):
         return notes
+    return notes + _notes_on_derivatives(evaluation, exact, steps, shows_value and not value_lost)
+
+
+def _notes_on_derivatives(
+    evaluation: Evaluation, exact: _ExactComparison, steps: Sequence[DigitLoss], compares_value: bool
+) -> list[Note]:
+    """Return the notes on derivatives that rounding errors, overflow or underflow may have changed.
+
+    Args:
+        evaluation, exact: the evaluation, and the comparison with its exact numbers.
+        steps: the steps that lost digits.
+        compares_value: whether the value is compared, too, if a step overflows or underflows.
+    """
+    trace = evaluation.trace
     result = rounding_trials.derivatives(evaluation, exact.order)
     ended = list(overflow.range_excesses(trace))
     far = overflow.is_far(trace)
-    wrong_value = (exact.value() if shows_value and not value_lost else None) if ended else None
+    wrong_value = exact.value() if ended and compares_value else None
     suspects = list(result)
     if not (ended or far):
         moves = not switches(evaluation, exact.order)
@@ -85,16 +98,16 @@ def lost_digit_notes(
     if absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
         suspects = [key for key, value in result.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
-        return notes
+        return []
     deviations = exact.derivatives(result, suspects)
     if deviations is None:
-        sure = (
-            [] if ended or far else rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit, moves=False)
-        )
-        return [*notes, *_suspect_notes(evaluation, steps, sure)]
+        if ended or far:
+            return []
+        sure = rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit, moves=False)
+        return _suspect_notes(evaluation, steps, sure)
     if ended:
-        return [*notes, *_range_note(evaluation, ended[0], [*(wrong_value or []), *deviations])]
-    return [*notes, *_derivative_notes(evaluation, steps, deviations, far)]
+        return _range_note(evaluation, ended[0], [*(wrong_value or []), *deviations])
+    return _derivative_notes(evaluation, steps, deviations, far)
 
 
 class _ExactComparison:
@@ -115,6 +128,7 @@ class _ExactComparison:
 
     @cached_property
     def _reference(self) -> Reference | None:
+        """The exact numbers; ``None`` if they cannot be computed."""
         from autodiff_cli.precise.reference import Reference
 
         try:
@@ -123,6 +137,7 @@ class _ExactComparison:
             return None
 
     def _in_time(self, part: Callable[[Reference], list[_Deviation]]) -> list[_Deviation] | None:
+        """Return what a comparison with the exact numbers finds; ``None`` if it is impossible or takes too long."""
         from autodiff_cli.precise.reference import in_time
 
         try:
@@ -145,6 +160,7 @@ class _ExactComparison:
         return [difference for difference in compared if difference is not None]
 
     def _derivatives(self, reference: Reference, values: Derivatives, keys: Sequence[Key]) -> list[_Deviation]:
+        """Compare derivatives with their exact values, element by element."""
         evaluation = self._evaluation
         if evaluation.gradient is not None:
             reference = reference.weighted(evaluation.gradient._data)
@@ -163,6 +179,7 @@ class _ExactComparison:
         return wrong
 
     def _compared(self, order: int, name: str, value: float, exact: Real) -> _Deviation | None:
+        """Return the deviation of a number; ``None`` if it is accurate, or too small to be compared."""
         if abs(exact) < self._least and abs(value) < self._least:
             return None
         true = float(self._dtype.type(float(exact)))
@@ -181,14 +198,17 @@ class _ExactComparison:
 
 
 def _derivative_name(order: int, names: Sequence[str]) -> str:
+    """Return the name of a derivative in messages."""
     return f"the {derivative_phrase(order)} with respect to {' and '.join(dict.fromkeys(names))}"
 
 
 def _total_digits(evaluation: Evaluation) -> int:
+    """Return the number of digits of the type of an evaluation."""
     return total_digits(float(np.finfo(evaluation.dtype).eps))
 
 
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
+    """Return the note on a step after which the value has lost most of its digits."""
     from autodiff_cli.notes.step_descriptions import describe_step
 
     said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place, loss.sampled)
@@ -197,6 +217,7 @@ def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
 
 
 def _remedy(evaluation: Evaluation, loss: DigitLoss) -> str:
+    """Return the end of a message that names a rewrite without the loss; empty if none is known."""
     from autodiff_cli.notes.rewrites import stable_rewrite
 
     out = stable_rewrite(loss.step.tree, evaluation.evaluator.tree)
@@ -238,6 +259,7 @@ def _suspect_notes(evaluation: Evaluation, steps: Sequence[DigitLoss], suspects:
 
 
 def _located_note(evaluation: Evaluation, steps: Sequence[DigitLoss], message: str, order: int) -> Note:
+    """Return a note at the first step that lost digits, or at the result if no step is known."""
     if not steps:
         return note("cancellation", message, evaluation.evaluator.tree.children[-1].span, order=order)
     span = steps[0].step.tree.span

@@ -42,6 +42,7 @@ def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Sequence[tuple[s
 
 
 def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
+    """Return the last step whose own derivative is not finite, with that derivative and the description of the step."""
     trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
     for step in reversed(trace):
         result = step.result
@@ -83,6 +84,7 @@ def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tu
 
 
 def _detached(value: object) -> Any:
+    """Return a value whose tensors are detached."""
     if isinstance(value, list):
         return [_detached(item) for item in value]
     return value.detach() if isinstance(value, Tensor) else value

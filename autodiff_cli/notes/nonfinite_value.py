@@ -71,6 +71,7 @@ def is_finite(value: ArrayLike) -> bool:
 
 
 def _nonfinite_mask(value: object) -> Mask:
+    """Return where a value is nan or infinite."""
     return np.asarray(~np.isfinite(value)) if isinstance(value, (float, int, np.ndarray, np.generic)) else np.zeros((), bool)
 
 
@@ -120,12 +121,14 @@ class _Search:
         return [*leaves, *reversed(origins)]
 
     def _explaining_mask(self, i: int, result: object) -> Mask | None:
+        """Return the elements of a result of step ``i`` that explain the output; ``None`` if there are none."""
         if type(result) is Tensor:
             return self.masks.get(id(result)) if self.places[id(result)] == i else None
         same = isinstance(result, float) and any(result == p or (math.isnan(result) and math.isnan(p)) for p in self.plain)
         return np.ones((), bool) if same else None
 
     def _add_mask(self, tensor: Tensor, mask: Mask) -> None:
+        """Add elements of a tensor to those that explain the output."""
         self.masks[id(tensor)] = self.masks.get(id(tensor), False) | mask
 
     def _earlier_nonfinite(self, step: Step) -> Tensor | None:

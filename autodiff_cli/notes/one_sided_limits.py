@@ -92,11 +92,13 @@ class Line(NamedTuple):
         return result
 
     def _moved(self, shift: float) -> Tensor:
+        """Return the variable of the line with its element moved by a distance."""
         moved = np.array(self.evaluation.leaves[self.name]._data)
         moved[self.element] += shift
         return new_tensor(moved[()], requires_grad=True)
 
     def _number(self, output: Tensor) -> Tensor:
+        """Return the number that is differentiated: an element of the output, or its weighted sum."""
         if self.place is not None:
             return output[self.place]
         if self.evaluation.gradient is not None:
@@ -245,6 +247,7 @@ def nearest(line: Line, eps: float) -> float:
 
 
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
+    """Return the derivatives that change at a point, and the jump there, from the values at some distances on both sides."""
     order = len(here) - 1
     left, right = ([line.values_and_derivatives(side * step, order) for step in steps] for side in (-1, 1))
     result = []

@@ -66,8 +66,10 @@ def is_far(trace: Trace) -> bool:
 
 
 def _is_float(step: Step) -> bool:
+    """Return whether the result of a step is one floating-point number or array."""
     return not isinstance(step.result, tuple) and np.result_type(raw(step.result)).kind == "f"
 
 
 def _mask_of_elements(step: Step, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return a mask of the elements; for a step that is not pointwise, one truth value."""
     return np.asarray(mask) if is_pointwise(step) else np.asarray(bool(np.any(mask)))

@@ -40,6 +40,7 @@ def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str
 
 
 def _matches(pattern: Syntax, tree: Syntax, bindings: dict[str, Syntax]) -> bool:
+    """Return whether a tree has the form of a pattern, and add the trees for the names of the pattern to ``bindings``."""
     pairs = [(pattern, tree)]
     while pairs:
         expected, actual = pairs.pop()

@@ -106,6 +106,7 @@ _OUT, _SHAPE = -1, -2
 
 @cache
 def _rules(primitive: Primitive) -> list[_Rule]:
+    """Return the VJP rules of a primitive."""
     names = primitive.parameters
     rules = []
     for name, vjp in primitive.vjps.items():
@@ -117,10 +118,12 @@ def _rules(primitive: Primitive) -> list[_Rule]:
 
 
 def _value(argument: Any) -> Any:
+    """Return the array of a tensor, and any other argument unchanged."""
     return argument._data if isinstance(argument, Tensor) else argument
 
 
 def _shape(argument: Any) -> tuple[int, ...]:
+    """Return the shape of an argument, which is empty for a plain number."""
     return argument.shape if hasattr(argument, "shape") else ()
 
 
@@ -260,6 +263,7 @@ def _has_zero(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether an argument is a number or an array."""
     return isinstance(value, (np.ndarray, np.generic, float, int))
 
 

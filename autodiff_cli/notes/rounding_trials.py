@@ -52,6 +52,7 @@ class _RoundingEvaluator(Evaluator):
         self._eps = float(np.finfo(evaluation.dtype).eps)
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function, and change its result and later its gradient as roundings would."""
         result = super().apply(op, arguments, named, node)
         if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS or op.name in EXACT:
             return result
@@ -63,6 +64,7 @@ class _RoundingEvaluator(Evaluator):
         return moved
 
     def _factor(self, seed: int, result: Tensor) -> Tensor:
+        """Return a factor near 1 for each element, which is the same for equal seeds."""
         chosen = random.Random(seed)  # numpy.random takes 10 ms to import
         # The rounding of the product may hide a relative change of less than 4 eps.
         moved = [chosen.choice((-1.0, 1.0)) * chosen.uniform(4.0, 8.0) for _ in range(result.numel())]
@@ -106,6 +108,7 @@ def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, mov
 
 
 def _places(evaluation: Evaluation) -> Iterator[Place]:
+    """Return the output elements that are differentiated."""
     output = evaluation.output
     if output.numel() == 1 or evaluation.gradient is not None:
         return iter((None,))

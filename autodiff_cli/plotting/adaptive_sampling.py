@@ -29,10 +29,14 @@ from autodiff_cli.plotting.discontinuities import (
     one_sided_limit,
 )
 
+Sides = tuple[tuple[Floats, Floats], ...]
+"""The distances ``(n,)`` and the values ``(k, n)`` of the samples on the left and on the right of a place, the closest last."""
 HALVINGS = 6
+"""The number of times that an interval is halved, so that a line through 400 samples has up to 25,000."""
 SMOOTH = 1e-3
 """The maximum distance between a curve and the line through two adjacent samples, relative to the size of the curve."""
 MOST_POINTS = 60_000
+"""The maximum number of samples of a curve; a picture of so many takes about a second."""
 MOST_DISCONTINUITIES = 4_000
 """The maximum number of intervals that are searched; intervals with a mismatch of the value come first."""
 CLOSEST = 1e-6
@@ -156,25 +160,41 @@ def _search_discontinuities(
     discontinuities = []
     half = before.shape[1]
     digits = max(0, int(-math.log10(16 * resolution)))
+    closest = CLOSEST * (high - low)
     for i in range(len(left)):
         sides = (left[i] - before[i], values[:, i, :half]), (after[i] - right[i], values[:, i, half:])
         inside = left[i] > low, right[i] < high
-        limits = [_both_limits(sides, inside, extent, k) for k in range(count)]
-        kind = discontinuity_kind(limits, limits_meet(limits, extent), float(at_middle[i]), extent)
-        if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
-            limits[1:] = [_both_limits(sides, inside, extent, k, CLOSEST * (high - low)) for k in range(1, count)]
+        kind, limits = _classify_place(sides, inside, float(at_middle[i]), extent, count, closest)
         through = limits_meet(limits, extent)
-        broken = through.index(False) if not all(through) else count
-        if broken < count and leaves_float_range([values[broken] for _, values in sides], inside):
-            kind = "overflow" if broken == 0 else ""
         if kind or not all(through):
             at = round(float(middle[i]), digits) + 0.0
-            discontinuities.append(
-                Discontinuity(kind, at, float(left[i]), float(right[i]), tuple(limits), through, float(values_there[i]))
-            )
-    far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= CLOSEST * (high - low)
+            ends = float(left[i]), float(right[i])
+            discontinuities.append(Discontinuity(kind, at, *ends, tuple(limits), through, float(values_there[i])))
+    far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= closest
     inner = far & (near > low) & (near < high)
     return discontinuities, near[inner], values[:, inner]
+
+
+def _classify_place(
+    sides: Sides, inside: tuple[bool, bool], value: float, extent: Extent, count: int, closest: float
+) -> tuple[str, list[tuple[Limit, Limit]]]:
+    """Return the kind of a discontinuity, empty for none, and the limits of each curve from both sides.
+
+    Args:
+        sides, inside: the samples on both sides; whether each side is inside the plotted interval.
+        value: the value at the place itself.
+        extent, count: the sizes and the number of the curves.
+        closest: the minimum distance of samples of derivatives near a hole.
+    """
+    limits = [_both_limits(sides, inside, extent, k) for k in range(count)]
+    kind = discontinuity_kind(limits, limits_meet(limits, extent), value, extent)
+    if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
+        limits[1:] = [_both_limits(sides, inside, extent, k, closest) for k in range(1, count)]
+    through = limits_meet(limits, extent)
+    broken = through.index(False) if not all(through) else count
+    if broken < count and leaves_float_range([values[broken] for _, values in sides], inside):
+        kind = "overflow" if broken == 0 else ""
+    return kind, limits
 
 
 def _short_position(left: float, right: float, middle: float) -> float:
@@ -183,9 +203,7 @@ def _short_position(left: float, right: float, middle: float) -> float:
     return next((place + 0.0 for place in candidates if left <= place <= right), math.nan)
 
 
-def _both_limits(
-    sides: tuple[tuple[Floats, Floats], ...], inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0
-) -> tuple[Limit, Limit]:
+def _both_limits(sides: Sides, inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0) -> tuple[Limit, Limit]:
     """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``."""
     left, right = (
         one_sided_limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")

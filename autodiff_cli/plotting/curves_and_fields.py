@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +20,7 @@ from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.evaluation.rows.outputs import output_names, with_list_output
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import STATEMENTS, unparse
-from autodiff_cli.plotting.adaptive_sampling import MOST_POINTS, even_points, merge_samples, sample, shown_range
+from autodiff_cli.plotting.adaptive_sampling import MOST_POINTS, Samples, even_points, merge_samples, sample, shown_range
 from autodiff_cli.plotting.discontinuities import CENTRAL, Discontinuity
 from autodiff_cli.plotting.model import Curve, Field, Plot, PlotSource, Scale
 from autodiff_cli.wording import listed, shortened
@@ -149,6 +149,7 @@ def _checked_order(order: int | None, outputs: int, variables: int, log: str) ->
 
 
 def _compile_derivatives(program: str, over: Sequence[Range], fixed: Mapping[str, object], order: int) -> Compiled:
+    """Compile a value and its derivatives up to an order with respect to the variables with a range."""
     wrt = [r.name for r in over if r.name in free_names(parse(program), fixed)]
     names, by, leaves = compile.names_and_values(program, wrt, fixed, "float64")
     return compile.compile_terms(program, names, leaves, terms(by, order), "float64", None)
@@ -189,26 +190,17 @@ def _sample_plot(
     path: Floats,
     log: str,
 ) -> Plot:
+    """Return the plot of one or several outputs over a variable; the arguments are the attributes of ``Plot``."""
     scale = Scale(log)
     low, high = scale.x_ends(over)
     points = scale.x(even_points(low, high, over.samples or SAMPLES))
     points[[0, -1]] = over.low, over.high
-    orders = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
+    terms = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
     curves = [Curve(output.column, output.label) for output in outputs]
     if len(outputs) == 1:
-        labels = [outputs[0].label, f"d/d{over.name}", f"d²/d{over.name}²"]
-        curves = [Curve(outputs[0].column if k == 0 else orders[k], labels[k]) for k in range(order + 1)]
-    parts = []
-    with np.errstate(all="ignore"):
-        for program in programs:
-            most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
-            for first in range(order + 1) if log else (0,):
-                terms = orders[first : first + 2] if log else orders
-                function = partial(_curves_on_axes, program, over.name, terms, scale)
-                samples = sample(function, scale.axis_positions(points), 1 if log else order + 1, most)
-                parts.append(
-                    replace(samples, discontinuities=[mark for mark in samples.discontinuities if scale.is_of_value(mark)])
-                )
+        slopes = zip(terms[1 : order + 1], (f"d/d{over.name}", f"d²/d{over.name}²"), strict=False)
+        curves += [Curve(*names) for names in slopes]
+    parts = [part for program in programs for part in _sample_curves(program, over.name, points, terms, order + 1, scale)]
     for k, part in enumerate(parts):
         marks = [scale.with_variable_position(mark) for mark in part.discontinuities]
         named = f"{outputs[k].label}: " if len(outputs) > 1 else ""
@@ -217,12 +209,25 @@ def _sample_plot(
     if samples.coarse:
         hint = f"use {10 * len(points)} samples or a shorter range"
         notes.append(note("coarse", f"the curve changes too fast for {len(points)} samples; {hint}"))
-    table = np.concatenate([_run_program(program, {over.name: points}, orders[: order + 1]) for program in programs])
+    table = np.concatenate([_run_program(program, {over.name: points}, terms[: order + 1]) for program in programs])
     if not np.isfinite(samples.ys[0]).any():
         notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
     if "y" in log and (table <= 0).any():
         notes.append(note("domain", "values that are not positive are not on the logarithmic axis"))
     return Plot(expression, source, over, order, tuple(curves), points, table, samples, path, notes, scale)
+
+
+def _sample_curves(
+    program: Compiled, name: str, points: Floats, terms: Sequence[str], count: int, scale: Scale
+) -> Iterator[Samples]:
+    """Yield the samples of the first ``count`` of some terms: all together, but each one alone if an axis is logarithmic."""
+    most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
+    groups = [terms[first : first + 2] for first in range(count)] if scale.log else [terms]
+    for group in groups:
+        function = partial(_curves_on_axes, program, name, group, scale)
+        with np.errstate(all="ignore"):
+            samples = sample(function, scale.axis_positions(points), 1 if scale.log else count, most)
+        yield replace(samples, discontinuities=[mark for mark in samples.discontinuities if scale.is_of_value(mark)])
 
 
 def _curves_on_axes(program: Compiled, name: str, terms: Sequence[str], scale: Scale, u: Floats) -> Floats:
@@ -234,6 +239,7 @@ def _curves_on_axes(program: Compiled, name: str, terms: Sequence[str], scale: S
 def _sample_field(
     expression: str, source: PlotSource, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
 ) -> Field:
+    """Return the plot of one output over two variables; the arguments are the attributes of ``Field``."""
     counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
     x, y = (even_points(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
     grid = np.meshgrid(x, y)

@@ -163,6 +163,7 @@ def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
+    """Return the multiples of a step between two ends."""
     return [k * step + 0.0 for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
@@ -187,6 +188,7 @@ def tick_labels(values: Sequence[float]) -> list[str]:
 
 
 def _with_minus(text: str) -> str:
+    """Return the text of a number with a typographic minus sign; one with an exponent stays as it is."""
     return text.replace("-", "−") if "e" not in text else text
 
 

@@ -42,6 +42,7 @@ class Scale:
         return self._axis_ends("y", y_range, "1:100", "y_range")
 
     def _axis_ends(self, axis: str, ends: tuple[float, float], example: str, option: str) -> tuple[float, float]:
+        """Return the ends of an axis; ``example`` and ``option`` belong to the hint for a range that is not positive."""
         if axis not in self.log:
             return ends
         if ends[0] <= 0:
@@ -241,6 +242,7 @@ class Field(CommandResult):
 
 
 def _content(plot: Plot | Field, over: Sequence[Range]) -> dict[str, object]:
+    """Return the content of the JSON object that plots of curves and of fields have in common."""
     return {
         "expression": plot.expression,
         "dtype": "float64",
@@ -252,5 +254,6 @@ def _content(plot: Plot | Field, over: Sequence[Range]) -> dict[str, object]:
 
 
 def _rows(data: Mapping[str, Floats]) -> list[Record]:
+    """Return columns as one record for each row."""
     rows = zip(*(column.tolist() for column in data.values()), strict=True)
     return [dict(zip(data, row, strict=True)) for row in rows]

@@ -196,6 +196,7 @@ def _draw_title(axes: Axes, expression: str, colors: PictureTheme, pad: float | 
 
 
 def _draw_curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
+    """Draw curve ``k`` of a plot inside the axes, whose range of values is ``window``."""
     xs, ys = clip_curve(plot.samples.xs, plot.samples.ys[k], *window)
     pieces = thin_curve(xs, ys, *plot.scale.x_ends(plot.over), 2000)
     # All pieces are one line with gaps of nan, so that they share a dash pattern and a legend entry.

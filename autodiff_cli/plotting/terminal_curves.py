@@ -148,6 +148,7 @@ def figure_lines(figure: Any, colorless: bool) -> list[str]:
 
 
 def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
+    """Draw curve ``k`` of a plot with its dashes; ``inner`` is the size inside the axes in characters."""
     low, high = plot.scale.x_ends(plot.over)
     xs, ys = clip_curve(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
     # Braille dots per unit of x and y.

@@ -115,6 +115,7 @@ class Arithmetic:
         return Number(self, value.value * (1 + self._jitter()))
 
     def _jitter(self) -> float:
+        """Return a random relative error of at least 0.3 and at most 1.3 units of rounding."""
         assert self._random is not None
         error = self._random.uniform(-1, 1)
         return UNIT * (error + (0.3 if error >= 0 else -0.3))
@@ -221,6 +222,8 @@ _Result = TypeVar("_Result")
 
 
 def _operator(combine: Callable[[Arithmetic, Real, Real], _Result], reflected: bool = False) -> Callable[[Number, Any], _Result]:
+    """Return the method of a number for an operator; ``reflected`` exchanges the operands."""
+
     def operator(self: Number, other: Number | Real | float) -> Any:
         try:
             y = other.value if type(other) is Number else self.math.number(other).value

@@ -49,6 +49,7 @@ def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
 
 
 def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
+    """Return the norm of order ``p`` along dimensions."""
     size = _array(abs(x))
     if math.isinf(p):
         return (_maximum if p > 0 else _minimum)(size, dim, keepdim)
@@ -62,6 +63,7 @@ def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
+    """Return the logarithm of a sum of exponentials, shifted by the largest element."""
     largest = _maximum(x, dim, True)
     total = np.log(_add(_array(np.exp(x - largest)), dim, True)) + largest
     return total if keepdim else np.squeeze(total, dimensions(dim, x.ndim))
@@ -78,6 +80,7 @@ def _exact(x: Cells, value: float) -> Number:
 
 
 def _logcumsumexp(x: Cells, dim: int) -> Cells:
+    """Return the logarithms of the cumulative sums of exponentials."""
     lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
     result = np.empty(lanes.shape, object)
     for k in range(len(lanes)):
@@ -109,6 +112,7 @@ def _gaussian_elimination(rows: Cells, right: Cells) -> Number | int:
 
 
 def _determinant(x: Cells) -> Cells:
+    """Return the determinants of a batch of matrices."""
     determinants = np.empty(x.shape[:-2], object)
     for place in np.ndindex(determinants.shape):
         determinants[place] = _gaussian_elimination(x[place].copy(), np.empty((x.shape[-1], 0), object))
@@ -116,6 +120,7 @@ def _determinant(x: Cells) -> Cells:
 
 
 def _solve(x: Cells, y: Cells) -> Cells:
+    """Return the solutions of linear equations in batches; the right-hand sides are vectors or matrices."""
     vector = is_vector(x.shape, y.shape)
     right = y[..., None] if vector else y
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
@@ -127,6 +132,7 @@ def _solve(x: Cells, y: Cells) -> Cells:
 
 
 def _inverse(x: Cells) -> Cells:
+    """Return the inverses of a batch of matrices."""
     if not x.size:
         return x
     identity = np.eye(x.shape[-1]).astype(object) * _exact(x, 1.0)

@@ -88,6 +88,7 @@ def _integral(mp: Arithmetic, v: Real, x: Real) -> Real:
 
 
 def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
+    """Return the Bessel function of the second kind of real order."""
     if mp.isnan(x) or x < 0 or not mp.finite(v):
         return mp.nan
     if not x or mp.isinf(x):
@@ -119,6 +120,7 @@ def _first_order(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
 
 
 def _airy(mp: Arithmetic, x: Real, name: str, derivative: int) -> Real:
+    """Return the Airy function ``airyai`` or ``airybi`` of mpmath, or its derivative."""
     if not mp.finite(x):
         return mp.nan if mp.isnan(x) or (x < 0 and derivative) else mp.zero if x < 0 or name == "airyai" else mp.inf
     if abs(x) > _LARGEST_PHASE:

@@ -65,6 +65,7 @@ def _quotient(mp: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remain
 
 
 def _isclose(mp: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_nan: bool) -> bool:
+    """Return whether two numbers are close, as ``numpy.isclose`` does."""
     if mp.isnan(x) or mp.isnan(y):
         return bool(equal_nan and mp.isnan(x) and mp.isnan(y))
     return bool(x == y or (mp.finite(x) and mp.finite(y) and abs(x - y) <= atol + rtol * abs(y)))
@@ -79,11 +80,13 @@ def _minimum(mp: Arithmetic, x: Real, y: Real) -> Real:
 
 
 def _clamp(mp: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
+    """Return a number limited to a range, each end of which may be missing."""
     raised = x if low is None else _maximum(mp, x, mp.number(low).value)
     return raised if high is None else _minimum(mp, raised, mp.number(high).value)
 
 
 def _logit(mp: Arithmetic, x: Real, eps: float | None) -> Real:
+    """Return log(p/(1 - p)), with ``x`` limited to the range from ``eps`` to ``1 - eps`` unless ``eps`` is missing."""
     p = x if eps is None else _clamp(mp, x, eps, 1 - eps)
     return mp.log(mp.div(p, 1 - p).value) if 0 <= p <= 1 else mp.nan
 
@@ -99,6 +102,7 @@ def _sigmoid(mp: Arithmetic, x: Real) -> Real:
 
 
 def _softplus(mp: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
+    """Return log(1 + exp(beta*x))/beta, or ``x`` above the threshold."""
     scaled = x * mp.number(beta).value
     if threshold is not None and scaled > threshold:
         return x
@@ -111,6 +115,7 @@ def ndtr(mp: Arithmetic, x: Real) -> Real:
 
 
 def _gelu(mp: Arithmetic, x: Real, approximate: str) -> Real:
+    """Return the Gaussian error linear unit, or its approximation with tanh."""
     if approximate == "none":
         return x * ndtr(mp, x)
     return x * _sigmoid(mp, 2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))

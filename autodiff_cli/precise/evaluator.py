@@ -133,6 +133,7 @@ def _as_cells(math: Arithmetic, value: object) -> NDArray[Any]:
 def _compute_or_refuse(
     name: str, forward: Callable[..., Any], arguments: Sequence[Any], errors: tuple[type[Exception], ...] = FOREIGN
 ) -> Any:
+    """Return the result of a function of numbers, or raise ``NotPrecise`` if it fails with one of some errors."""
     try:
         return forward(*arguments)
     except NotPrecise:
@@ -165,6 +166,7 @@ def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
 def _element_by_element(
     math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
 ) -> Tensor:
+    """Apply a scalar function to the elements of arrays that broadcast; ``statics`` are its other arguments."""
     name = primitive.name
     if name == "pow" and primitive.arity == 1 and primitive.series != "power":
         name = "power of a number"  # its argument is the exponent
@@ -193,6 +195,7 @@ class _TensorLog(TensorLog):
         self.math = math
 
     def as_tensor(self, value: Any, node: Syntax | None = None) -> Tensor:
+        """Return a value as a tensor, with floating-point numbers as arbitrary-precision numbers."""
         if isinstance(value, Precise):
             return value
         tensor = super().as_tensor(value, node)
@@ -261,6 +264,7 @@ class PreciseEvaluator(Evaluator):
         return self.tensors.as_precise(self.as_tensor(self.run()))
 
     def name(self, node: Syntax) -> Any:
+        """Return the value of a name; ``pi`` and ``e`` have many digits, and variables may be rounded when they are read."""
         value = super().name(node)
         text = node.children[0].text
         if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
@@ -270,6 +274,7 @@ class PreciseEvaluator(Evaluator):
         return value
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function; one of plain numbers is computed with many digits too."""
         numbers = (
             bool(op.tensors)
             and all(map(is_plain_number, arguments))

@@ -82,6 +82,7 @@ class Reference:
         return [tuple(sorted(index)) for index in itertools.product(*[self.elements[name] for name in names])]
 
     def _program(self, arithmetic: Arithmetic, inputs: Sequence[Real | float], listing: bool = False) -> PreciseEvaluator:
+        """Return an evaluator of the program for numbers of all elements of the variables."""
         values: dict[str, object] = dict(self._constants)
         for name, shape in self._shapes.items():
             cells = np.empty(shape, object)

@@ -110,12 +110,14 @@ class Verified:
         self._compare_and_add(COEFFICIENTS, values, exact)
 
     def _compare_and_add(self, path: Path, values: ArrayLike, exact: Iterable[Real | None]) -> None:
+        """Add the correct digits and the exact texts of the elements of an array."""
         array = np.asarray(values)
         pairs = list(zip(array.ravel(), exact, strict=True))
         self.right[path] = _nested_lists([self._count_right_digits(number, other) for number, other in pairs], array.shape)
         self.texts[path] = _nested_lists([None if other is None else self._exact_text(other) for _, other in pairs], array.shape)
 
     def _count_right_digits(self, value: float, exact: Real | None) -> float | None:
+        """Return the number of correct digits of a number; ``None`` if the exact number does not exist."""
         mp = self._mp
         if exact is None or mp.isnan(exact):
             return None
@@ -129,6 +131,7 @@ class Verified:
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
     def _exact_text(self, exact: Real) -> str:
+        """Return the text of an exact number with the displayed number of digits."""
         mp, digits = self._mp, self.digits or DIGITS
         if mp.isnan(exact) or mp.isinf(exact):
             return str(float(exact))
@@ -211,6 +214,7 @@ def _nested_lists(cells: Sequence[object], shape: tuple[int, ...]) -> object:
 
 
 def _smooth_value(slope: Slope) -> Real | None:
+    """Return the value of a derivative; ``None`` where it does not exist."""
     return slope.value if slope.kind == "smooth" else None
 
 

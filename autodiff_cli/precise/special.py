@@ -68,6 +68,7 @@ def _erfinv(mp: Arithmetic, x: Real) -> Real:
 
 
 def _hazard(mp: Arithmetic, x: Real) -> Real:
+    """Return the hazard function of the normal distribution, its density over the probability below ``x``."""
     if not mp.finite(x) or abs(x) > 1e8:
         raise NotPrecise("hazard")
     return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)
@@ -132,10 +133,12 @@ def _voigt(mp: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:
 
 
 def _pole(mp: Arithmetic, x: Real) -> bool:
+    """Return whether gamma has a pole: at 0 and the negative whole numbers."""
     return bool(x <= 0 and not mp.isinf(x) and mp.isint(x))
 
 
 def _lgamma(mp: Arithmetic, x: Real) -> Real:
+    """Return the logarithm of the size of gamma."""
     finite = mp.finite(x) and not _pole(mp, x)
     return mp.re(mp.loggamma(x)) if finite else mp.nan if mp.isnan(x) else mp.inf
 
@@ -165,6 +168,7 @@ def _zeta(mp: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
 
 
 def _beta(mp: Arithmetic, a: Real, b: Real) -> Real:
+    """Return the beta function from logarithms of gamma, with its sign."""
     if not (mp.finite(a) and mp.finite(b)) or _pole(mp, a) or _pole(mp, b):
         raise NotPrecise("beta at its poles")
     sign = mp.sign(mp.rgamma(a)) * mp.sign(mp.rgamma(b)) * mp.sign(mp.rgamma(a + b))
@@ -183,6 +187,7 @@ def _expi(mp: Arithmetic, x: Real) -> Real:
 
 
 def _lambertw(mp: Arithmetic, x: Real, k: int) -> Real:
+    """Return branch ``k`` of the Lambert W function, where it is real."""
     if float(x) == -1 / floats.e and x * mp.e < -1:
         return mp.mpf(-1)  # the float nearest to the branch point is below it
     if not (x * mp.e >= -1 and (k == 0 or x <= 0)):
@@ -216,6 +221,7 @@ def _sum_of_series(mp: Arithmetic, ratio: Callable[[int], Real], name: str) -> R
 
 
 def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
+    """Return the regularized lower or upper incomplete gamma function."""
     if not (a >= 0 and x >= 0) or not (a or x):
         return mp.nan
     if not a or not x or mp.isinf(x):
@@ -233,6 +239,7 @@ def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
 
 
 def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
+    """Return the regularized incomplete beta function."""
     if not (a > 0 and b > 0 and 0 <= x <= 1):
         return mp.nan
     if x in (0, 1) or mp.isinf(a) or mp.isinf(b):
@@ -254,6 +261,7 @@ def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
 
 
 def _tanhshrink(mp: Arithmetic, x: Real, t: Real) -> Real:
+    """Return x - tanh(x), with the digits that the difference loses near 0."""
     if not x or not mp.finite(x):
         return x
     lost = max(0, -2 * mp.mag(x))
@@ -275,10 +283,12 @@ def _bessel_i(mp: Arithmetic, x: Real, n: int) -> Real:
 
 
 def _xlogy(mp: Arithmetic, x: Real, y: Real, log: Callable[[Arithmetic, Real], Real] = Arithmetic.log) -> Real:
+    """Return x*log(y), or 0 at x = 0; ``log`` may be ``log1p``."""
     return mp.zero if x == 0 and not mp.isnan(y) else x * log(mp, y)
 
 
 def _binomial_logpmf(mp: Arithmetic, k: Real, n: Real, p: Real) -> Real:
+    """Return the logarithm of the probability of ``k`` successes in ``n`` trials."""
     if not 0 <= k <= n:
         return mp.nan
     choices = _lgamma(mp, n + 1) - _lgamma(mp, k + 1) - _lgamma(mp, n - k + 1)

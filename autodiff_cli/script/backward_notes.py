@@ -66,7 +66,7 @@ class History:
         """
         included: set[int] = set()
         trees: set[int] = set()
-        given: set[str] = set()
+        outside: set[str] = set()
         wanted = [(name, len(self._entries)) for name in names_in(tree)]
         while wanted:
             name, end = wanted.pop()
@@ -83,10 +83,10 @@ class History:
             elif (index is None and mine) or (index is not None and index != mine[-1]):
                 return None
             else:
-                given.add(name)
+                outside.add(name)
             if len(included) > MOST_STATEMENTS:
                 return None
-        return [self._entries[i][0] for i in sorted(included)], given
+        return [self._entries[i][0] for i in sorted(included)], outside
 
 
 def backward_roots(statement: Syntax) -> list[Syntax]:
@@ -125,8 +125,8 @@ def program_behind(root: Syntax, history: History, functions: Mapping[str, Synta
     past = history.before(root)
     if past is None:
         return None
-    statements, given = past
-    values = {name: names[name] for name in given if name in names}
+    statements, outside = past
+    values = {name: names[name] for name in outside if name in names}
     variables = {name: value for name, value in values.items() if isinstance(value, Tensor) and value._requires_grad}
     constants = {
         name: value

@@ -35,8 +35,8 @@ class Blocks(Machine):
         expressions: the expression of the value of each name.
     """
 
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *settings: Any, **options: Any) -> None:
+        super().__init__(*settings, **options)
         self.expressions: dict[str, str] = {name: name for name in self.names}
         statements: Mapping[str, Callable[[Syntax], Any]] = {
             "show": self._show,
@@ -51,6 +51,8 @@ class Blocks(Machine):
         self._visits |= {kind: self._counted(visit) for kind, visit in statements.items()}
 
     def _counted(self, visit: Callable[[Syntax], Any]) -> Callable[[Syntax], Any]:
+        """Return a visit of a statement that counts it as an operation first."""
+
         def count(node: Syntax) -> Any:
             self.count(node)
             return visit(node)
@@ -87,6 +89,7 @@ class Blocks(Machine):
                 context.__exit__(None, None, None)
 
     def _range(self, tree: Syntax) -> range:
+        """Return the range of a loop."""
         values = [as_whole_number(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
         if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
             raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
@@ -95,10 +98,11 @@ class Blocks(Machine):
         return range(*values)
 
     def _context(self, tree: Syntax) -> Any:
+        """Return the mode that a ``with`` enters."""
         name = tree.children[0].text
-        given = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
+        values = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
         named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
-        return call_with_values(name, CONTEXTS[name], given, named, self._argument)
+        return call_with_values(name, CONTEXTS[name], values, named, self._argument)
 
     def _sequence(self, node: Syntax, statements: Generator[Syntax]) -> Any:
         """Return the work that runs statements in a function; its value is that of the last one if it returns a value."""
@@ -134,6 +138,7 @@ class Blocks(Machine):
         return value
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
+        """Assign the elements of a value to several names, and keep the expression of each."""
         *names, tree = node.children
         parts = self.unpack(values[0], len(names), node)
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
@@ -143,6 +148,7 @@ class Blocks(Machine):
         return parts
 
     def _define(self, node: Syntax) -> None:
+        """Define a function of the program, or a local one in a function."""
         function = UserFunction(node, self._scope)
         if self._depth:
             self._scope[function.name] = function
@@ -151,11 +157,13 @@ class Blocks(Machine):
             self.functions[function.name] = function
 
     def _lambda(self, node: Syntax) -> UserFunction:
+        """Return the function of a ``lambda`` expression."""
         parameters = [new_tree("name", name) for name in node.children[1:-2]]
         signature = new_tree("call", new_token("NAME", "lambda"), new_tree("arguments", *parameters))
         return UserFunction(Syntax("definition", [signature, node.children[-1]], "", node.span), self._scope)
 
     def _format_string(self, node: Syntax) -> Any:
+        """Return the work of a format string: the values of its fields, and the text that joins them."""
         parts = node.children[0].children
         result = [part for part in parts if part.kind == "field"]
 
@@ -186,6 +194,7 @@ def iterate(statements: Sequence[Syntax]) -> Generator[Syntax]:
 
 
 def _operands(node: Syntax) -> list[Syntax]:
+    """Return the expressions in a statement that changes a value: the target, the positions of an index, and the new value."""
     if node.kind == "set_index":
         return [node.children[0], *node.children[1].children, node.children[2]]
     return [node.children[0], node.children[-1]]

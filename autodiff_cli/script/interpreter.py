@@ -8,7 +8,8 @@ that change tensors (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,33 +117,45 @@ class Interpreter(Blocks):
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
         statements = parse_statements(self.source, start)
+        levels = [iterate(statements)]
+        self.start_counting()
+        with self._modes():
+            try:
+                while levels:
+                    try:
+                        self._run_next(levels)
+                    finally:
+                        yield from self._output
+                        self._output.clear()
+            finally:
+                self._output.clear()
+                while levels:
+                    levels.pop().close()
+                self._scope, self._depth = {}, 0  # reset after an error inside a function
+
+    def _run_next(self, levels: list[Generator[Syntax]]) -> None:
+        """Run the next statement of the innermost block, enter the block that it begins, or leave the block at its end."""
+        with np.errstate(all="ignore"):
+            statement = next(levels[-1], None)
+            if statement is None:
+                levels.pop()
+            elif statement.kind in COMPOUND:
+                levels.append(self.turns(statement))
+            else:
+                self._run_one(statement)
+
+    @contextmanager
+    def _modes(self) -> Iterator[None]:
+        """Enter the modes that the program has set, and restore those of the caller at the end."""
         before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_settings()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
         anomaly.set_anomaly_enabled(*self._anomaly)
         outside = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
         anomaly.forward_place.set(lambda: anomaly.SourcePlace(self.current.span, self.source))
-        levels = [iterate(statements)]
-        self.start_counting()
         try:
-            while levels:
-                try:
-                    with np.errstate(all="ignore"):
-                        statement = next(levels[-1], None)
-                        if statement is None:
-                            levels.pop()
-                        elif statement.kind in COMPOUND:
-                            levels.append(self.turns(statement))
-                        else:
-                            self._run_one(statement)
-                finally:
-                    yield from self._output
-                    self._output.clear()
+            yield
         finally:
-            self._output.clear()
-            while levels:
-                levels.pop().close()
-            self._scope, self._depth = {}, 0  # reset after an error inside a function
             self.dtype = self.tensors.dtype = default_type()
             set_default_dtype(before)
             self._recording, self._anomaly = modes.is_grad_enabled(), _anomaly_settings()
@@ -167,10 +180,11 @@ class Interpreter(Blocks):
             StatementOutput(node, rows=[self._row(tree) for tree in node.children] if node.children else self._all_rows())
         )
 
-    def _print(self, given: list[Any], named: Mapping[str, Any], node: Syntax) -> None:
+    def _print(self, values: list[Any], named: Mapping[str, Any], node: Syntax) -> None:
+        """Show the values of a call of ``print`` on one line."""
         if named:
             raise ArgumentError("print has no parameters with names", hint=f"print one line with each call; {PACKAGE}")
-        self._output.append(StatementOutput(node, value=given, text=" ".join(map(display, given))))
+        self._output.append(StatementOutput(node, value=values, text=" ".join(map(display, values))))
 
     def _remember(self, tree: Syntax, value: object) -> None:
         """Record a statement that ran, and collect the notes on its backward passes."""
@@ -189,6 +203,7 @@ class Interpreter(Blocks):
         self._history.add(new_tree("assignment", new_token("NAME", LAST), tree), value)
 
     def _collect_notes(self, root: Syntax, shows_value: bool) -> None:
+        """Add the new notes on a backward pass, or on a value that is shown."""
         for one in notes_on_program(self.program(root), self.source, self.dtype, shows_value):
             if all(one["message"] != other["message"] for other in self.notes):
                 self.notes.append(one)
@@ -198,6 +213,7 @@ class Interpreter(Blocks):
         return program_behind(root, self._history, self._definitions, self.names)
 
     def _row(self, tree: Syntax) -> dict[str, Any]:
+        """Return the row of the table of ``show`` for an expression."""
         name = unparse(tree)
         value = self.evaluate(tree)
         if value is None:
@@ -215,6 +231,7 @@ class Interpreter(Blocks):
             raise error.at(tree.span, self.source) from None
 
     def _all_rows(self) -> list[dict[str, Any]]:
+        """Return the rows of the table of ``show`` for all tensors with a name."""
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
         return [TensorRow.from_tensor(tensor, name, self.expressions[name])._asdict() for name, tensor in tensors]
 
@@ -238,6 +255,7 @@ class Interpreter(Blocks):
     # Statements
 
     def _effect(self, node: Syntax, values: list[Any]) -> None:
+        """Run a statement that changes an attribute, elements or the whole of a value."""
         target, *keys, value = values
         if node.kind == "set_attribute":
             self._set_attribute(node, target, value)
@@ -247,23 +265,28 @@ class Interpreter(Blocks):
             set_elements(target, self.keys(keys), value if is_plain_number(value) else self.tensors.as_tensor(value))
         elif isinstance(target, Tensor):
             name = IN_PLACE[node.children[1].text]
-            changed = getattr(target, f"{name}_", None)
-            if changed is None:
+            method = getattr(target, f"{name}_", None)
+            if method is None:
                 raise ArgumentError(f"'{node.children[1].text}' does not exist for tensors", hint="write x = x @ y")
-            call_with_values(f"{name}_", changed, [value], {}, self._argument)
+            call_with_values(f"{name}_", method, [value], {}, self._argument)
         elif node.children[0].kind == "name" and is_plain_number(target):
-            name = node.children[0].children[0].text
-            if name not in (self._scope if self._depth else self.names):
-                known = name in self.names
-                raise ArgumentError(
-                    f"'{name}' is not a local name of the function" if known else f"'{name}' is a constant and cannot be changed",
-                    hint="give it to the function as an argument" if known else f"assign it to a variable first: y = {name}",
-                )
-            self._set(name, self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node), node)
+            self._set_number(node, target, value)
         else:
             raise ArgumentError(f"only a tensor can be changed, not {value_description(target)}")
 
+    def _set_number(self, node: Syntax, target: float, value: Any) -> None:
+        """Give the name of a number its new value, as in ``i += 1``."""
+        name = node.children[0].children[0].text
+        if name not in (self._scope if self._depth else self.names):
+            known = name in self.names
+            raise ArgumentError(
+                f"'{name}' is not a local name of the function" if known else f"'{name}' is a constant and cannot be changed",
+                hint="give it to the function as an argument" if known else f"assign it to a variable first: y = {name}",
+            )
+        self._set(name, self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node), node)
+
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        """Give a name a value; the items of a list of tensors are kept as well, for functions that take lists."""
         items = list(value) if isinstance(value, list) and holds_tensor(value) else None
         result = super()._set(name, value, tree)
         if not self._depth:
@@ -273,6 +296,7 @@ class Interpreter(Blocks):
         return result
 
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
+        """Set an attribute of a tensor, such as ``x.grad = none``."""
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
             hint = f"set one of the attributes {', '.join(SETTABLE)}"
@@ -284,12 +308,14 @@ class Interpreter(Blocks):
     # Names, attributes, calls
 
     def _operator(self, node: Syntax, operands: list[Any]) -> Any:
+        """Return the value of an operator; sums, differences and products of whole numbers of loops are whole numbers."""
         value = super()._operator(node, operands)
         if Index in map(type, operands) and node.kind in _WHOLE and all(isinstance(v, int) for v in operands):
             return Index(value) if math.isfinite(value) and abs(value) < _LARGEST and float(value).is_integer() else value
         return value
 
     def name(self, node: Syntax) -> Any:
+        """Return the value of a name, which may also be a function or a type."""
         text = node.children[0].text
         if text not in self._scope and text not in self.names:
             if text in self.functions:
@@ -299,7 +325,7 @@ class Interpreter(Blocks):
             if text in FUNCTIONS and FUNCTIONS[text].tensors:
                 return FUNCTIONS[text]
             if text == "print":  # as a hook
-                return Transformed(text, lambda *given: self._print([*given], {}, self.current))
+                return Transformed(text, lambda *values: self._print([*values], {}, self.current))
         try:
             return super().name(node)
         except UnknownName as error:
@@ -307,6 +333,7 @@ class Interpreter(Blocks):
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
+        """Return the function that a call names; the name itself for a method or a function of ``script.library``."""
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
@@ -322,25 +349,27 @@ class Interpreter(Blocks):
             raise
 
     def call_function(
-        self, found: FunctionInfo | UserFunction | Transformed | str, given: list[Any], named: dict[str, Any], node: Syntax
+        self, function: FunctionInfo | UserFunction | Transformed | str, values: list[Any], named: dict[str, Any], node: Syntax
     ) -> Any:
-        if isinstance(found, (FunctionInfo, UserFunction)):
-            return super().call_function(found, given, named, node)
+        """Call what ``find`` returned; a name is that of a method, or of a function of ``script.library``."""
+        if isinstance(function, (FunctionInfo, UserFunction)):
+            return super().call_function(function, values, named, node)
         self.count(node)
-        if isinstance(found, Transformed):
-            return call_with_values(found.name, found.function, given, named, self._argument)
+        if isinstance(function, Transformed):
+            return call_with_values(function.name, function.function, values, named, self._argument)
         if node.kind == "call":
-            return self._print(given, named, node) if found == "print" else self._call_action(found, given, named)
-        if found == "apply" and isinstance(given[0], UserFunction):
-            return self.enter(given[0], given[1:], named, node)
-        if found == CALL_METHOD:
-            if not isinstance(given[0], _FUNCTIONS):
-                raise ArgumentError(f"{value_description(given[0])} is not a function", hint="write * to multiply")
-            return self.call_function(given[0], given[1:], named, node)
-        return self._call_method(found, given, named, node)
+            return self._print(values, named, node) if function == "print" else self._call_action(function, values, named)
+        if function == "apply" and isinstance(values[0], UserFunction):
+            return self.enter(values[0], values[1:], named, node)
+        if function == CALL_METHOD:
+            if not isinstance(values[0], _FUNCTIONS):
+                raise ArgumentError(f"{value_description(values[0])} is not a function", hint="write * to multiply")
+            return self.call_function(values[0], values[1:], named, node)
+        return self._call_method(function, values, named, node)
 
-    def _call_method(self, name: str, given: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        thing, *rest = given
+    def _call_method(self, name: str, values: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Call a method of a value: one of PyTorch's classes, or a function of the language."""
+        thing, *rest = values
         if isinstance(thing, (list, bool, int, float)):
             thing = self.tensors.as_tensor(thing)
         if name in METHODS.get(listed_class(thing), ()):
@@ -350,16 +379,17 @@ class Interpreter(Blocks):
         hint = hint_for_none(node) if thing is None and node.children[0].kind == "attribute" else None
         raise UnknownName(f"{value_description(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
-    def _call_action(self, name: str, given: list[Any], named: dict[str, Any]) -> Any:
+    def _call_action(self, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+        """Call a function of ``script.library``; one that creates a tensor gets the type of the program."""
         if name not in CREATING:
-            return call_with_values(name, ACTIONS[name], given, named, self._callable if name in TRANSFORMING else self._argument)
-        if name in ("tensor", "as_tensor") and given and isinstance(given[0], list):
-            given = [without_tensors(given[0]), *given[1:]]
-        if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*given[:1]):
+            return call_with_values(name, ACTIONS[name], values, named, self._callable if name in TRANSFORMING else self._argument)
+        if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):
+            values = [without_tensors(values[0]), *values[1:]]
+        if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*values[:1]):
             raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")
-        if name not in KEEPING_THEIR_TYPE and not (name == "tensor" and given and isinstance(given[0], bool)):
+        if name not in KEEPING_THEIR_TYPE and not (name == "tensor" and values and isinstance(values[0], bool)):
             named = {"dtype": self.dtype, **named}
-        return call_with_values(name, ACTIONS[name], given, named, self._argument, as_given=True)
+        return call_with_values(name, ACTIONS[name], values, named, self._argument, unconverted=True)
 
     def _callable(self, value: object) -> Any:
         """Convert a function of the language to a Python function; return any other value unchanged."""
@@ -388,6 +418,7 @@ class Interpreter(Blocks):
         return value
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        """Return ``thing.name``: an attribute of PyTorch's classes, or one of the language."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
         known = ATTRIBUTES.get(listed_class(thing), ())

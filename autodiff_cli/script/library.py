@@ -57,8 +57,8 @@ def _transformation(name: str, transform: Action) -> Action:
     """Return a function of ``torch.func`` whose plain arguments, such as positions, are numbers and lists of the language."""
 
     @functools.wraps(transform)
-    def transformed(*given: Any, **named: Any) -> Transformed:
-        function, *rest = map(_with_integers, given)
+    def transformed(*arguments: Any, **named: Any) -> Transformed:
+        function, *rest = map(_with_integers, arguments)
         return Transformed(name, transform(function, *rest, **{keyword: _with_integers(value) for keyword, value in named.items()}))
 
     return transformed
@@ -74,8 +74,8 @@ def _product(name: str, transform: Action) -> Action:
     """Return a function of ``torch.func`` with results of the language; a result may be a function."""
 
     @functools.wraps(transform)
-    def product(*given: Any, **named: Any) -> Any:
-        results = transform(*[tuple(value) if isinstance(value, list) else value for value in given], **named)
+    def product(*arguments: Any, **named: Any) -> Any:
+        results = transform(*[tuple(value) if isinstance(value, list) else value for value in arguments], **named)
         return mapped(lambda value: Transformed(name, value) if callable(value) else value, results)
 
     return product
@@ -155,37 +155,36 @@ def listed_class(thing: object) -> type:
 def call_with_values(
     name: str,
     action: Action,
-    given: Sequence[Any],
+    arguments: Sequence[Any],
     named: Mapping[str, Any],
     convert: Callable[[Any], Any],
-    as_given: bool = False,
+    unconverted: bool = False,
 ) -> Any:
     """Call a Python function with values of the language.
 
     Args:
         name: the name of the function in messages.
         action: the function.
-        given: the positional arguments.
+        arguments: the positional arguments.
         named: the keyword arguments.
         convert: the function that converts a value of the language to a Python argument.
-        as_given: whether positional arguments are passed without conversion.
+        unconverted: whether positional arguments are passed without conversion.
 
     Raises:
         ArgumentError: if the arguments do not match the signature, or the function does not accept their values.
     """
     signature = _signature(action.__func__, True) if isinstance(action, MethodType) else _signature(action, False)
     try:
-        signature.bind(*given, **named)
+        signature.bind(*arguments, **named)
     except TypeError as error:
         raise _wrong_arguments(name, signature, str(error)) from None
     try:
-        return action(
-            *(given if as_given else map(convert, given)), **{keyword: convert(value) for keyword, value in named.items()}
-        )
+        keywords = {keyword: convert(value) for keyword, value in named.items()}
+        return action(*(arguments if unconverted else map(convert, arguments)), **keywords)
     except FOREIGN as error:
         if isinstance(error, AutodiffError) and "<class" not in str(error):  # PyTorch's words may name a class of Python
             raise
-        values = [*given, *(value for value in named.values() if not isinstance(value, np.dtype))]
+        values = [*arguments, *(value for value in named.values() if not isinstance(value, np.dtype))]
         raise refusal(name, values, f"it is {_signature_text(name, signature)}") from error
 
 
@@ -253,6 +252,7 @@ def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> Ar
 
 
 def _signature_text(name: str, signature: inspect.Signature) -> str:
+    """Return the text of a signature, such as ``grad(outputs, inputs, create_graph=False)``."""
     shown = []
     for parameter in signature.parameters.values():
         stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) or "**" * (parameter.kind is parameter.VAR_KEYWORD)

@@ -128,6 +128,7 @@ class _Reader:
     # Blocks
 
     def _close_inline(self) -> None:
+        """Close the blocks whose statements stand after the colon on the same line."""
         while self._open and self._open[-1].inline:
             self._finish(self._open.pop())
 
@@ -148,6 +149,7 @@ class _Reader:
             raise self._misplaced(span)
 
     def _misplaced(self, span: Span) -> ParseError:
+        """Return the error for a line that is indented differently from its block."""
         return ParseError(
             "this line is indented differently from the lines around it",
             span=span,
@@ -207,12 +209,14 @@ class _Reader:
         return ParseError(message, span=span, source=self.source, hint=hint)
 
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
+        """Return the modes in the header of a ``with``."""
         contexts = self._expressions(tokens)
         if not contexts or any(tree.kind not in ("name", "call") or _called_name(tree) not in CONTEXTS for tree in contexts):
             raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
         return contexts
 
     def _range(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
+        """Return the name and the range in the header of a ``for``."""
         name, word, *rest = tokens
         if name.kind != "NAME" or word.text != "in" or not rest:
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
@@ -222,6 +226,7 @@ class _Reader:
         return [name, limits[0]]
 
     def _signature(self, tokens: list[Syntax], span: Span) -> Syntax:
+        """Return the name with its parameters in the header of a ``def``."""
         trees = self._expressions(tokens)
         if len(trees) != 1 or trees[0].kind != "call":
             raise self._wrong_header("'def' must be followed by a name and its parameters", "def", span)
@@ -230,6 +235,7 @@ class _Reader:
     # Statements
 
     def _statement(self, tokens: list[Syntax]) -> Syntax:
+        """Parse the tokens of a statement that does not have a block."""
         first, second = tokens[0], tokens[1]
         if (first.text in _PYTHON_STATEMENTS and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")) or first.text == "@":
             raise ParseError(
