@@ -277,9 +277,9 @@ def leaf_edge(leaf: Tensor) -> Edge:
 
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
     """
-    extra = leaf._extra or leaf.extra()
-    node = extra.accumulator() if extra.accumulator is not None else None
+    accumulator = (leaf._extra or leaf.extra()).accumulator
+    node = None if accumulator is None else accumulator()
     if node is None:
         node = AccumulateGrad(leaf)
-        extra.accumulator = weakref.ref(node)
+        leaf.extra().accumulator = weakref.ref(node)
     return (node, 0)

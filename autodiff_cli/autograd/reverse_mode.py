@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -207,7 +208,7 @@ def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_grap
 def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_graph: bool) -> Cotangent:
     shape, dtype = edge[0].output_type(edge[1])
     if gradient is None:
-        if any(length != 1 for length in shape):
+        if shape and math.prod(shape) != 1:
             raise ShapeError(
                 "grad can be implicitly created only for scalar outputs",
                 hint=f"pass a gradient of shape {list(shape)}, or sum the output first",
@@ -272,3 +273,7 @@ def _backward_method(
 
 
 add_methods(backward=_backward_method)
+
+# After glibc has freed a block of 8 MB, it keeps freed blocks of up to this size for the next arrays, and does not return their
+# pages to the system (mallopt(3), M_MMAP_THRESHOLD).  Gradients of arrays of some MB then take half of the time.
+np.empty(8 * 2**20, np.uint8)

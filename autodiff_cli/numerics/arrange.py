@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.structural import add_at, dimension, strided
+from autodiff_cli.autograd.primitives.structural import add_at, dimension, dimensions, strided
 from autodiff_cli.autograd.primitives.types import Number, Shape
 from autodiff_cli.errors import GraphError, ShapeError
 from autodiff_cli.limits import check_size
-from autodiff_cli.numerics.reduce import dimensions
 
 
 def negatives(numbers: Sequence[int]) -> Shape:

@@ -105,7 +105,8 @@ def product_over(a: Array, b: Array, size: Array) -> Any:
 def tanh_slope(x: Array, t: Array) -> Any:
     # 1 - t*t loses digits to cancellation where t is near 1 or -1.
     power = np.exp(x)
-    inverse_cosh = 2 / (power + 1 / power)
+    power += 1 / power
+    inverse_cosh = 2 / power
     return inverse_cosh * inverse_cosh
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, dimensions
 from autodiff_cli.autograd.primitives.types import Dims, Positions, Shape
 from autodiff_cli.errors import IndexOutOfRange, ShapeError
-from autodiff_cli.numerics.reduce import dimensions, reduction
+from autodiff_cli.numerics.reduce import reduction
 
 _Forward = Callable[..., Any]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, as_float, torch_type
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, dimensions
 from autodiff_cli.autograd.primitives.types import Dims, Number
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
-from autodiff_cli.numerics.reduce import dimensions, reduction
+from autodiff_cli.numerics.reduce import reduction
 
 
 @np.errstate(all="ignore")

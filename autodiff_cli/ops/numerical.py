@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.structural import dimension, where
+from autodiff_cli.autograd.primitives.structural import dimension, dimensions, where
 from autodiff_cli.autograd.primitives.types import Dims, Value, array_of
 from autodiff_cli.errors import ArgumentError, GraphError, NotRecordable, ShapeError
 from autodiff_cli.limits import check_count
 from autodiff_cli.numerics.numerical import quantile_ranks
-from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.comparison import isnan

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
-from autodiff_cli.autograd.primitives.structural import dimension
+from autodiff_cli.autograd.primitives.structural import dimension, dimensions
 from autodiff_cli.errors import LinAlgError
 from autodiff_cli.numerics.matrices import is_vector
-from autodiff_cli.numerics.reduce import count, dimensions, reduction
+from autodiff_cli.numerics.reduce import count, reduction
 from autodiff_cli.ops.rules.loss import nll_of_rows, smooth_l1_loss
 from autodiff_cli.precise.arithmetic import Number
 

@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from autodiff_cli.autograd.primitives.structural import stack, where
+from autodiff_cli.autograd.primitives.structural import dimensions, stack, where
 from autodiff_cli.errors import NotRecordable
-from autodiff_cli.numerics.reduce import dimensions
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.comparison import maximum, minimum
 from autodiff_cli.ops.rules.elementary import abs, log, sqrt, square

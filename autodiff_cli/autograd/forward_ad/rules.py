@@ -5,6 +5,7 @@ A primitive does not have a second rule for forward mode.  Depending on its decl
 - for a linear operation, the operation applied to the tangents;
 - for a bilinear operation, a sum of two products, each with one tangent in place of its argument;
 - for an elementwise operation, the VJP rule applied to the tangent, because its Jacobian is diagonal;
+- for a reduction along dimensions, the sum of the tangent times the VJP rule of ones, because an element belongs to one result;
 - for a function composed of other operations in Taylor mode, the tangent of these operations (see ``dual``);
 - for any other operation, the transpose of the VJP rule: the rule is linear in the cotangent, so its own backward pass, started
   from the tangents, gives the product with the Jacobian.
@@ -26,7 +27,7 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
-from autodiff_cli.autograd.primitives.structural import cast, expanded, sum_to, where
+from autodiff_cli.autograd.primitives.structural import cast, expanded, kept_shape, reshaped, sum_to, where
 from autodiff_cli.autograd.primitives.types import Value
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -78,7 +79,9 @@ def _derived(primitive: Primitive) -> Rule | None:
         return _bilinear(primitive)
     if primitive.elementwise:
         return _diagonal(primitive)
-    return None if callable(primitive.series) else _transposed(primitive)
+    if callable(primitive.series):
+        return None
+    return _reduced(primitive) if {"dim", "keepdim"}.issubset(primitive.parameters) else _transposed(primitive)
 
 
 def _none(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -136,7 +139,7 @@ def _diagonal(primitive: Primitive) -> Rule:
                 continue
             if g.shape != out.shape:
                 g = expanded(g, tuple(out.shape))
-            values = [pick(arguments) if callable(pick) else arguments[pick] for pick in picks]
+            values = _picked(picks, arguments)
             part = vjp(g, *values)
             if primitive.parameters[i] in selects and not _is_finite(part):
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
@@ -146,16 +149,24 @@ def _diagonal(primitive: Primitive) -> Rule:
     return rule
 
 
+def _reduced(primitive: Primitive) -> Rule:
+    ((_, vjp, picks),) = _vjps(primitive)
+    at = primitive.parameters.index("dim")
+
+    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        slopes = vjp(ones_of(out), *_picked(picks, (*primals, out)))
+        total = sum_to(slopes * tangents[0], kept_shape(tuple(primals[0].shape), primals[at]))
+        return fitted(reshaped(total, tuple(out.shape)), out)
+
+    return rule
+
+
 def _transposed(primitive: Primitive) -> Rule:
     vjps = _vjps(primitive)
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         arguments = (*primals, out)
-        chosen = [
-            (vjp, [pick(arguments) if callable(pick) else arguments[pick] for pick in picks], tangents[i])
-            for i, vjp, picks in vjps
-            if tangents[i] is not None
-        ]
+        chosen = [(vjp, _picked(picks, arguments), tangents[i]) for i, vjp, picks in vjps if tangents[i] is not None]
         return transposed([out], lambda cotangents: [(vjp(cotangents[0], *values), t) for vjp, values, t in chosen])[0]
 
     return rule
@@ -221,6 +232,11 @@ def _vjps(primitive: Primitive) -> list[tuple[int, VjpRule, list[Pick]]]:
         assert vjp is not None
         rules.append((i, vjp, [_pick(primitive, name) for name in argument_names(vjp)[1:]]))
     return rules
+
+
+def _picked(picks: Sequence[Pick], arguments: Sequence[Any]) -> list[Any]:
+    """Return the values of a VJP rule from the arguments and the result of a call."""
+    return [pick(arguments) if callable(pick) else arguments[pick] for pick in picks]
 
 
 def _pick(primitive: Primitive, name: str) -> Pick:

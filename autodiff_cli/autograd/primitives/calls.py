@@ -41,7 +41,7 @@ def _in_torch_type(forward: Callable[..., Array], data: Array, values: Sequence[
         arity: the number of arguments that are tensors.
     """
     if data.dtype.kind == "f":
-        if not any(_kind(value) == "f" for value in values[:arity]):
+        if _kind(values[0]) != "f" and not any(_kind(value) == "f" for value in values[1:arity]):
             if data.dtype.itemsize < 8:  # NumPy computes with int8 in float16: compute again, with int64 in float64
                 data = forward(*(v.astype(np.int64) if _kind(v) in "biu" and _kind(v) else v for v in values))
             return data.astype(default_type(), copy=False)
@@ -176,7 +176,14 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         args = arguments(call, kwargs)
         x = args[0]
         if type(x) is not Tensor:
-            return dispatch(function, args) if isinstance(x, Tensor) else on_arrays(primitive, args)
+            if isinstance(x, Tensor):
+                return dispatch(function, args)
+            try:
+                if type(x) in PLAIN:
+                    return forward(*args)
+            except UNFIT:
+                pass
+            return on_arrays(primitive, args)
         values = shared_array(x) if view else x._data
         try:
             data = forward(values, *args[1:])

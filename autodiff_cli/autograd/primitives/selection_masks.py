@@ -98,7 +98,7 @@ def _masked(part: Cotangent | None, mask: Mask) -> Cotangent | None:
     return where(result, 0.0, part) if part.shape == result.shape and np.any(result) else part
 
 
-def summed(mask: Mask, shape: tuple[int, ...]) -> Mask:
+def summed_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
     """Return the mask of a cotangent after the cotangent is summed to a shape."""
     result = mask()
     return mask if result.shape == shape else cache(lambda: np.asarray(sum_to((~result).astype(float), shape)) == 0)

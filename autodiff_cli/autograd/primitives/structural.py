@@ -18,7 +18,7 @@ from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.types import Key, Shape
+from autodiff_cli.autograd.primitives.types import Dims, Key, Shape
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import View, adopt, renew_views
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
@@ -44,14 +44,33 @@ def dimension(dim: float, ndim: int) -> int:
     return int(dim) % reach
 
 
-def _sum_to(x: Array, shape: Shape) -> Any:
+def dimensions(dim: Dims, ndim: int) -> Shape:
+    """Return the dimensions that ``dim`` specifies, which are all dimensions for ``None`` and for an empty list."""
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return tuple(range(ndim))
+    dims = dim if isinstance(dim, (list, tuple)) else (dim,)
+    chosen = tuple(dimension(d, ndim) for d in dims)
+    for d in chosen:
+        if chosen.count(d) > 1:
+            raise ShapeError(f"dim {d} appears multiple times in the list of dims")
+    return chosen if ndim else ()
+
+
+def kept_shape(shape: Shape, dim: Dims) -> Shape:
+    """Return ``shape`` with length 1 along the reduced dimensions."""
+    reduced = dimensions(dim, len(shape))
+    return tuple(1 if i in reduced else n for i, n in enumerate(shape))
+
+
+def summed(x: Array, shape: Shape) -> Any:
+    """Return the sums over the dimensions along which an array of a shape was broadcast."""
     extra = len(x.shape) - len(shape)
     if extra > 0 and x.shape[extra:] == shape:  # the usual case: only leading dimensions are summed
         return np.add.reduce(x, axis=0 if extra == 1 else tuple(range(extra)))
     if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
         raise ShapeError(f"expected a gradient of shape {list(shape)}, but got shape {list(x.shape)}")
-    summed = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
-    return np.add.reduce(x, axis=summed, keepdims=True).reshape(shape)[()] if summed else x.reshape(shape)
+    added = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
+    return np.add.reduce(x, axis=added, keepdims=True).reshape(shape)[()] if added else x.reshape(shape)
 
 
 def _repeated(x: Array, shape: Shape) -> Array:
@@ -89,7 +108,7 @@ def _expand(x: Array, shape: Shape) -> Array:
 
 sum_to: TensorFunction = declare(
     "sum_to",
-    _sum_to,
+    summed,
     {"x": lambda g, x_shape: expanded(g, x_shape)},
     series="linear",
     node="SumBackward1",

@@ -24,8 +24,8 @@ from autodiff_cli.autograd.dtypes import DType
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.modes import restore_recording, switch_recording
 from autodiff_cli.autograd.node import AccumulateGrad, Cotangent, Edge, Node, input_nodes
-from autodiff_cli.autograd.primitives.selection_masks import Mask, intersection, mask_contributions, summed
-from autodiff_cli.autograd.primitives.structural import cast, sum_to
+from autodiff_cli.autograd.primitives.selection_masks import Mask, intersection, mask_contributions, summed_mask
+from autodiff_cli.autograd.primitives.structural import cast, sum_to, summed
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
@@ -140,14 +140,15 @@ class BackwardPass:
                 if part is None:
                     self._reach(target)
                     continue
-                if target._outputs != 1:
-                    self._accumulate_output(target, edge[1], part)
-                    continue
                 array = part._data if type(part) is Tensor else part
                 if array.shape != target._shape or array.dtype is not target._dtype:
+                    if target._outputs != 1:  # its shape is a tuple of shapes
+                        self._accumulate_output(target, edge[1], part)
+                        continue
                     part = fit(part, target._shape, target._dtype)
                 if target in pending:
-                    pending[target] = part if pending[target] is None else pending[target] + part
+                    # NumPy adds in place to a large array that nothing else refers to, as after ``pop``.
+                    pending[target] = part if pending[target] is None else pending.pop(target) + part
                     continue
                 pending[target] = part
                 if target.sequence_nr:
@@ -184,7 +185,7 @@ class BackwardPass:
                     observe(_visit(node, cotangent, parts))
             if hooks is not None and hooks.after:
                 parts = run_hooks.run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
-            if not retain_graph:
+            if not retain_graph and node._saved:
                 node.release()
             if anomaly is not None:
                 anomaly.check_nan(node, parts)
@@ -260,7 +261,7 @@ class BackwardPass:
             if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
                 self.masks.pop(target, None)
                 continue
-            mask = summed(mask, target._shape)
+            mask = summed_mask(mask, target._shape)
             self.masks[target] = intersection(self.masks[target], mask) if is_pending else mask
 
 
@@ -314,7 +315,7 @@ def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | N
 def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
     """Sum and cast a contribution to the shape and the type of the value that it belongs to."""
     if part.shape != shape:
-        part = sum_to(part, shape)
+        part = summed(part, shape) if isinstance(part, np.ndarray) else sum_to(part, shape)
     if (part._data if type(part) is Tensor else part).dtype is dtype:
         return part
     return cast(part, dtype)

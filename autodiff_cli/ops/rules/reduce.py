@@ -5,16 +5,17 @@ from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, DIMENSIONS_OR_UNBIASED, FLAG, NUMBER, TYPE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.structural import dimension, expanded, reshaped, where
+from autodiff_cli.autograd.primitives.structural import dimension, expanded, kept_shape, reshaped, where
 from autodiff_cli.numerics import reduce as arrays
-from autodiff_cli.numerics.reduce import correction_of, count, dims_alone, kept_shape
+from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
 from autodiff_cli.ops.casts import to
 from autodiff_cli.ops.views import neighbour
 
 declare = Declarations(__name__)
 
 of_type: Any = lambda x, dtype: x if dtype is None else to(x, dtype)
-spread: Any = lambda g, x_shape, dim: expanded(reshaped(g, kept_shape(x_shape, dim)) if g.shape else g, x_shape)
+kept: Any = lambda g, x_shape, dim: reshaped(g, kept_shape(x_shape, dim)) if g.shape else g
+spread: Any = lambda g, x_shape, dim: expanded(kept(g, x_shape, dim), x_shape)
 others: Any = lambda x, dim: reshaped(others_along(reshaped(x, (-1,)), 0), x.shape) if dim is None else others_along(x, dim)
 others_along: Any = lambda x, dim: neighbour(running_product(x, dim, False), dim, False, 1.0) * neighbour(running_product(x, dim, True), dim, True, 1.0)
 def var_vjp(g: Any, x: Any, dim: Any, correction: Any) -> Any:
@@ -33,8 +34,8 @@ sum_of_all = declare('sum', arrays.sum, {'x': lambda g, x_shape, dim: spread(g, 
 sum_along = declare('sum', arrays.sum, {'x': lambda g, x_shape, dim: spread(g, x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='SumBackward1', public=False)
 mean_of_all = declare('mean', arrays.mean, {'x': lambda g, x_shape, dim: spread(g / count(x_shape, dim), x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='MeanBackward0', public=False)
 mean_along = declare('mean', arrays.mean, {'x': lambda g, x_shape, dim: spread(g / count(x_shape, dim), x_shape, dim)}, statics={'dim': None, 'keepdim': False}, series='linear', node='MeanBackward1', public=False)
-prod_of_all = declare('prod', arrays.prod, {'x': lambda g, x, dim: spread(g, x.shape, dim) * others(x, dim if x.shape else (None))}, statics={'dim': None, 'keepdim': False}, node='ProdBackward0', public=False)
-prod_along = declare('prod', arrays.prod, {'x': lambda g, x, dim: spread(g, x.shape, dim) * others(x, dim if x.shape else (None))}, statics={'dim': None, 'keepdim': False}, node='ProdBackward1', public=False)
+prod_of_all = declare('prod', arrays.prod, {'x': lambda g, x, dim: kept(g, x.shape, dim) * others(x, dim if x.shape else (None))}, statics={'dim': None, 'keepdim': False}, node='ProdBackward0', public=False)
+prod_along = declare('prod', arrays.prod, {'x': lambda g, x, dim: kept(g, x.shape, dim) * others(x, dim if x.shape else (None))}, statics={'dim': None, 'keepdim': False}, node='ProdBackward1', public=False)
 running_sum = declare('cumsum', arrays.running_sum, {'x': lambda g, dim, reverse: running_sum(g, dim, not reverse)}, statics={'dim': 0, 'reverse': False}, series='linear', public=False)
 running_product = declare('cumprod', arrays.running_product, {'x': lambda g, x, out, dim, reverse: recurrence(g, neighbour(x, dim, not reverse, 0.0), dim, not reverse) * neighbour(out, dim, reverse, 1.0)}, statics={'dim': 0, 'reverse': False}, public=False)
 recurrence = declare('recurrence', arrays.recurrence, {'x': lambda g, decay, dim, reverse: recurrence(g, neighbour(decay, dim, not reverse, 0.0), dim, not reverse), 'decay': lambda g, decay, out, dim, reverse: recurrence(g, neighbour(decay, dim, not reverse, 0.0), dim, not reverse) * neighbour(out, dim, reverse, 0.0)}, statics={'dim': 0, 'reverse': False}, public=False)
