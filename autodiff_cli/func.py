@@ -5,7 +5,6 @@ from typing import NoReturn
 from autodiff_cli.autograd.transforms.forward import hessian as hessian
 from autodiff_cli.autograd.transforms.forward import jacfwd as jacfwd
 from autodiff_cli.autograd.transforms.forward import jvp as jvp
-from autodiff_cli.autograd.transforms.forward import linearize as linearize
 from autodiff_cli.autograd.transforms.reverse import grad as grad
 from autodiff_cli.autograd.transforms.reverse import grad_and_value as grad_and_value
 from autodiff_cli.autograd.transforms.reverse import jacrev as jacrev

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Literal
-from weakref import WeakKeyDictionary, WeakSet
 
-from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import GradientEdge, Node, input_nodes, leaf_edge
-from autodiff_cli.autograd.reverse.backward_pass import BackwardPass, Visit, current_pass, observer
+from autodiff_cli.autograd.reverse.backward_pass import Visit, observer
 from autodiff_cli.autograd.saved.packing import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, GraphError
+from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 
 __all__ = [
@@ -21,7 +17,6 @@ __all__ = [
     "Node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
-    "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
@@ -36,67 +31,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise GraphError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*(tensor._edge or leaf_edge(tensor)))
-
-
-class _MultiHandle(RemovableHandle):
-    """The handles of several hooks, which are removed together."""
-
-    def __init__(self, handles: list[RemovableHandle]) -> None:
-        self._handles = handles
-
-    def remove(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-
-
-def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[..., object], *, mode: Literal["all", "any"] = "all"
-) -> _MultiHandle:
-    """Register a hook that a backward pass calls once, when the gradients of the given tensors are known.
-
-    Args:
-        tensors: the tensors; in mode ``all``, each must require grad.
-        fn: the hook; it takes the list of gradients in mode ``all``, with ``None`` for a tensor that the pass does not reach, and
-            the first gradient in mode ``any``.
-        mode: ``all`` to wait for all gradients of the backward pass, ``any`` to call ``fn`` with the first gradient.
-
-    Raises:
-        ArgumentError: if ``mode`` is neither.
-        GraphError: if a tensor does not require grad, in mode ``all``.
-    """
-    if mode not in ("all", "any"):
-        raise ArgumentError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    if mode == "any":
-        called: WeakSet[BackwardPass] = WeakSet()
-
-        def call_first(gradient: Tensor | None) -> None:
-            running = _running()
-            if running not in called:
-                called.add(running)
-                fn(gradient)
-
-        return _MultiHandle([tensor.register_hook(call_first) for tensor in tensors if tensor.requires_grad])
-    nodes = [get_gradient_edge(tensor).node for tensor in tensors]
-    by_pass: WeakKeyDictionary[BackwardPass, tuple[list[Tensor | None], set[int]]] = WeakKeyDictionary()
-
-    def collect(i: int, gradient: Tensor | None) -> None:
-        running = _running()
-        if running not in by_pass:
-            executed = running.executed()
-            by_pass[running] = [None] * len(nodes), {k for k, node in enumerate(nodes) if node in executed}
-        gradients, missing = by_pass[running]
-        gradients[i] = gradient
-        missing.discard(i)
-        if not missing:
-            fn(gradients)
-
-    return _MultiHandle([tensor.register_hook(partial(collect, i)) for i, tensor in enumerate(tensors)])
-
-
-def _running() -> BackwardPass:
-    running = current_pass.get()
-    assert running is not None, "hooks run inside a backward pass"
-    return running
 
 
 @contextmanager

@@ -18,7 +18,7 @@ _NAMESPACES = (
 """The parts of PyTorch's namespaces whose names are names of the language."""
 TRANSFORMATIONS = ("grad", "grad_and_value", "value_and_grad", "jacrev", "jacfwd", "hessian", "vmap")
 """The functions of ``torch.func`` that return a function."""
-PRODUCTS = ("jvp", "vjp", "linearize")
+PRODUCTS = ("jvp", "vjp")
 """The functions of ``torch.func`` that return tensors, and possibly a function too."""
 
 

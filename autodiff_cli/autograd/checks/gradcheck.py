@@ -14,11 +14,9 @@ from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.forward_ad.api import dual_level, make_dual, unpack_dual
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
-from autodiff_cli.autograd.primitives.structural import stack
 from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
-from autodiff_cli.autograd.transforms.vmap import vmap
 from autodiff_cli.errors import ArgumentError, GradcheckError, GraphError, InvalidCheck
 
 Outputs = Tensor | Sequence[Tensor]
@@ -51,8 +49,6 @@ def gradcheck(
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
@@ -70,7 +66,6 @@ def gradcheck(
         check_undefined_grad: whether to check backward passes in which the gradients of some outputs are missing, and forward
             mode in which the tangents of some inputs are missing.
         check_grad_dtypes: whether to check the types of gradients.
-        check_batched_grad, check_batched_forward_grad: whether to check backward passes and forward mode under ``vmap``.
         check_forward_ad, check_backward_ad: the modes that are checked.
         fast_mode, masked: accepted for compatibility with PyTorch; all elements of the Jacobian are compared.
 
@@ -81,8 +76,6 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise InvalidCheck("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _require(check_batched_grad, "check_batched_grad", check_backward_ad, "check_backward_ad")
-    _require(check_batched_forward_grad, "check_batched_forward_grad", check_forward_ad, "check_forward_ad")
     check = DerivativeCheck(func, arguments_of(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         if check_backward_ad:
@@ -91,11 +84,7 @@ def gradcheck(
             check.compare_jacobians(forward=True)
             if check_undefined_grad:
                 check.missing_tangents()
-        if check_batched_forward_grad:
-            check.batched_tangents()
         if check_backward_ad:
-            if check_batched_grad:
-                check.batched_gradients()
             check.zero_gradients()
             if check_undefined_grad:
                 check.undefined_gradients()
@@ -112,9 +101,7 @@ def gradgradcheck(
     inputs: Tensor | Sequence[Tensor | float],
     grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
-    gen_non_contig_grad_outputs: bool = False,
     check_undefined_grad: bool = True,
-    check_batched_grad: bool = False,
     check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
     **options: Any,
@@ -122,24 +109,22 @@ def gradgradcheck(
     """Check the second derivatives of ``func`` with ``gradcheck``, including derivatives with respect to ``grad_outputs``.
 
     Args:
-        func, inputs, check_undefined_grad, check_batched_grad: see ``gradcheck``.
+        func, inputs, check_undefined_grad: see ``gradcheck``.
         grad_outputs: the cotangents of the outputs; random numbers if left out.
-        gen_non_contig_grad_outputs: whether the random cotangents are not contiguous in memory.
         check_fwd_over_rev, check_rev_over_rev: the modes of the outer derivative that are checked.
         options: other keywords of ``gradcheck``.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    _require(check_undefined_grad, "check_undefined_grad", check_rev_over_rev, "check_rev_over_rev")
-    _require(check_batched_grad, "check_batched_grad", check_rev_over_rev, "check_rev_over_rev")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise InvalidCheck("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
     arguments = arguments_of(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
         cotangents = []
         for output in outputs_of(func(*arguments)):
             if output.requires_grad:
-                wide = np.asarray(generator.uniform(-1, 1, (*output.shape, 2)), output._data.dtype)
-                values = wide[..., 0] if gen_non_contig_grad_outputs else wide[..., 0].copy()
+                values = np.asarray(generator.uniform(-1, 1, output.shape), output._data.dtype)
                 cotangents.append(tensor_on(values[()]).requires_grad_())
     else:
         cotangents = arguments_of(grad_outputs)
@@ -158,7 +143,6 @@ def gradgradcheck(
         gradient,
         [*arguments, *cotangents],
         check_undefined_grad=check_undefined_grad,
-        check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
         **options,
@@ -255,24 +239,6 @@ class DerivativeCheck:
                 tangents.append(primal * 0.0 if tangent is None else tangent)
         return tangents
 
-    def batched_gradients(self) -> None:
-        """Compare a backward pass with a batch of cotangents with single backward passes."""
-        generator = np.random.default_rng(0)
-        for i, output in enumerate(self.outputs):
-            starts = [tensor_on(np.asarray(generator.standard_normal(output.shape), output._data.dtype)[()]) for _ in range(2)]
-
-            def swept(start: Tensor, output: Tensor = output) -> tuple[Tensor, ...]:
-                return tuple(grad(output, self.checked, start, retain_graph=True, allow_unused=True, materialize_grads=True))
-
-            self._compare_batch(swept, starts, i)
-
-    def batched_tangents(self) -> None:
-        """Compare forward mode with a batch of tangents with single tangents."""
-        generator = np.random.default_rng(0)
-        for j, argument in enumerate(self.checked):
-            starts = [tensor_on(np.asarray(generator.standard_normal(argument.shape), argument._data.dtype)[()]) for _ in range(2)]
-            self._compare_batch(lambda t, argument=argument: tuple(self._tangents(argument, t, others=None)), starts, j)  # type: ignore[misc]
-
     def missing_tangents(self) -> None:
         """Check that an input without a tangent gives the same tangents of the outputs as an input with the tangent 0."""
         for j, argument in enumerate(self.checked):
@@ -282,19 +248,6 @@ class DerivativeCheck:
                         f"Expected the forward mode of the function to treat input {j} without a tangent like a tangent of zeros: "
                         f"got\n{tensor_repr(missing)}\nand\n{tensor_repr(zero)}"
                     )
-
-    def _compare_batch(self, function: Callable[[Tensor], tuple[Tensor, ...]], starts: list[Tensor], number: int) -> None:
-        expected = [stack(list(parts), 0) for parts in zip(*map(function, starts), strict=True)]
-        try:
-            results = vmap(function)(stack(starts, 0))
-        except RuntimeError as error:
-            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-        for k, (result, reference) in enumerate(zip(results, expected, strict=True)):
-            if not np.allclose(result._data, reference._data, 1e-5, 1e-8, equal_nan=True):
-                raise GradcheckError(
-                    f"For output {number} and input {k}:\n\ngradcheck or gradgradcheck failed while testing batched gradient "
-                    f"computation.\n\nGot:\n{result}\n\nExpected:\n{reference}"
-                )
 
     def zero_gradients(self) -> None:
         """Check that zero cotangents give zero gradients."""
@@ -330,9 +283,3 @@ def outputs_of(result: Outputs) -> list[Tensor]:
 
 _without_gradient = Declarations(__name__)("undefined_grad", lambda x: x, {"x": lambda g: None}, public=False)
 """The same tensor, whose gradient is missing."""
-
-
-def _require(setting: bool, name: str, mode: bool, mode_name: str) -> None:
-    """Refuse a setting that needs a mode that is not checked."""
-    if setting and not mode:
-        raise InvalidCheck(f"Setting {name}=True requires {mode_name} to be True")

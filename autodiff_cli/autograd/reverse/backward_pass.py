@@ -12,7 +12,7 @@ with ``None``, and a custom function may compute with zeros.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from operator import attrgetter
@@ -29,7 +29,6 @@ from autodiff_cli.autograd.primitives.structural import cast, sum_to, summed
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
-from autodiff_cli.postorder import postorder
 
 
 class Visit(NamedTuple):
@@ -244,10 +243,6 @@ class BackwardPass:
             value = cotangent if cotangent is None or node._outputs == 1 else cotangent[edge[1]]
             if value is not None:
                 self.captured[edge] = value
-
-    def executed(self) -> Collection[Node]:
-        """Return the nodes that the pass runs or captures."""
-        return set(postorder(self.roots, input_nodes)) if self.needed is None else self.needed
 
     def _note_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
         """Store the masks of the contributions of a node; for several contributions, store the intersection of their masks."""

@@ -1,4 +1,4 @@
-"""``jvp``, ``jacfwd``, ``hessian`` and ``linearize``: forward mode as transformations of functions."""
+"""``jvp``, ``jacfwd`` and ``hessian``: forward mode as transformations of functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, pair_of, standard_basis
 from autodiff_cli.autograd.transforms.vmap import moved, vmap
-from autodiff_cli.errors import DtypeError, GraphError, ShapeError
+from autodiff_cli.errors import DtypeError, GraphError
 
 
 @checks(func=FUNCTION)
@@ -134,24 +134,3 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Transformed:
     """Return a function that computes the second derivatives of ``func``: forward mode over reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
-
-
-@checks(func=FUNCTION)
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return the outputs of ``func``, and a function from tangents of the inputs to tangents of the outputs.
-
-    The function runs forward mode again for every call.
-    """
-    output, _ = jvp(func, primals, mapped(zeros_of, primals))
-    point = mapped(lambda x: x.clone(), primals)  # the point stays the same if the caller changes the tensors in place
-
-    def pushed(*tangents: Any) -> Any:
-        for i, (tangent, primal) in enumerate(zip(leaves(tangents), leaves(primals), strict=True)):
-            if tuple(tangent.shape) != tuple(primal.shape):
-                raise ShapeError(
-                    f"tangent:{i} with shape {tangent.shape!r} in flattened pytree doesn't match the shape {primal.shape!r} of the "
-                    "corresponding primal."
-                )
-        return jvp(func, point, tangents)[1]
-
-    return output, pushed
