@@ -61,7 +61,7 @@ BUDGETS = {
     "report": 1553,
     "root": 1609,
     "script": 1637,
-    "solvers": 11290,
+    "solvers": 11430,
     "symbolic": 4495,
     "utils": 282,
 }

@@ -8,7 +8,7 @@ import pytest
 from autodiff_cli.solvers.equations import equations
 from autodiff_cli.solvers.intervals.branch_and_bound import branch
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
-from autodiff_cli.solvers.intervals.interval import increasing, point
+from autodiff_cli.solvers.intervals.interval import increasing, outward, point
 from autodiff_cli.solvers.system import System
 
 _EXPRESSIONS = """
@@ -33,6 +33,9 @@ _BROKEN = """
     log(x)  x**-1  x**-2  x**-0.5  cot(x)  csc(x)  gamma(x)  digamma(x)  rsqrt(x)  atan2(x,-1)  atan2(x,x)  y0(x)  expi(x)
     exp1(x)  lambertw(x,-1)  clamp(1/x,-1,1)  exp(-1/x)  atan(1/x)  sin(1/x)  isfinite(1/x)*2  inv([[x,1],[0,1]])[0][0]
     max(floor(x),x)  hardshrink(x-0.5)  logdet([[x,0],[0,1]])
+"""
+_COMPILED = """
+    x*exp(x)-1  x-sin(x)/2  x**3+x  x**5  x**-3  log(x)+erf(x)  x/(1+x**2)  where(x>1,x,2*x)-abs(x)  sqrt(x)+cos(x)
 """
 
 
@@ -145,6 +148,40 @@ def test_branch_and_bound_finds_every_root() -> None:
     found = branch(values, slopes, np.array([1.0]), np.array([100.0]), 16, 5.0)
     assert sorted(round(float(box.mean() / np.pi)) for box in found.proven) == list(range(1, 32))
     assert found.open == found.left == []
+
+
+@pytest.mark.parametrize("expression", _COMPILED.split())
+def test_machine_code_encloses_as_numpy_does(expression: str) -> None:
+    pytest.importorskip("llvmlite")
+    rng = np.random.default_rng(0)
+    middle, radius = rng.uniform(-3, 3, (1, 1_000)), rng.choice([0, 1e-12, 0.1], (1, 1_000))
+    middle[:, :20] = np.round(middle[:, :20])
+    for enclosure in _enclosures(expression)[1:]:
+        expected = enclosure(middle - radius, middle + radius)[0]
+        enclosure.compile(1e9)
+        assert enclosure._machine_code is not None
+        actual = enclosure(middle - radius, middle + radius)[0]
+        assert (actual.regular == expected.regular).all()
+        for bound, numpy_bound in ((actual.low, expected.low), (actual.high, expected.high)):
+            np.testing.assert_allclose(bound, numpy_bound, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("ulps", [1, 4])
+def test_rounding_outwards_passes_the_neighbouring_floats(ulps: int) -> None:
+    numbers = np.array([0.0, 5e-324, 1e-310, 1.0, np.nextafter(1.0, 0), np.nextafter(2.0, 0), 0.3, np.finfo(float).max, np.inf])
+    numbers = np.concatenate([-numbers[::-1], numbers, [np.nan]])
+    low, high, _ = outward(numbers, numbers, np.array(True), ulps)
+    below, above = np.nextafter(numbers, -np.inf), np.nextafter(numbers, np.inf)
+    for _ in range(ulps - 1):
+        below, above = np.nextafter(below, -np.inf), np.nextafter(above, np.inf)
+    known = ~np.isnan(numbers)
+    assert (low[known] <= below[known]).all()
+    assert (high[known] >= above[known]).all()
+    assert np.isnan(low[~known]).all()
+    assert low[0] == -np.inf
+    assert np.isfinite(low[-2])
+    ordinary = known & (np.abs(numbers) < 1e300)
+    assert (low[ordinary] >= numbers[ordinary] - 2 * ulps * np.spacing(np.abs(numbers[ordinary]))).all()
 
 
 @pytest.mark.parametrize("ulps", [-3, 3])

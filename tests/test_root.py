@@ -288,6 +288,35 @@ def test_rows_are_solved_and_proven_together() -> None:
         assert float(found["E"][i]) == pytest.approx(float(exact), rel=1e-13)
 
 
+ROWS = [
+    ("x - e*sin(x) = M", lambda x, e: x - e * np.sin(x), (0, 3)),
+    ("x**3 + e*x = M", lambda x, e: x**3 + e * x, (-3, 3)),
+    ("x*exp(x) + e = M", lambda x, e: x * np.exp(x) + e, (0.7, 5)),
+]
+
+
+@pytest.mark.parametrize(("equation", "left", "ends"), ROWS)
+def test_machine_code_solves_rows_as_numpy_does(equation: str, left: Any, ends: tuple[float, float]) -> None:
+    pytest.importorskip("llvmlite")
+    generator = np.random.default_rng(0)
+    data = {"e": generator.uniform(0.1, 0.9, 20_000), "M": generator.uniform(*ends, 20_000)}
+    few = ad.root(equation, {"x": 1}, data={name: column[:500] for name, column in data.items()})
+    many = ad.root(equation, {"x": 1}, data=data)
+    assert many["converged"].all()
+    np.testing.assert_allclose(many["x"][:500], few["x"], rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(left(many["x"], data["e"]), data["M"], rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("broken", ["where(x > 1.7, 1, -1)", "(x - 1.7)**2/(x - 1.7)", "x**2 + 1", "x**2"])
+def test_a_jump_a_hole_and_a_multiple_root_are_told_from_simple_roots_in_many_rows(broken: str) -> None:
+    a = np.linspace(1, 2, 20_000)
+    a[7_000:7_003] = -1
+    found = ad.root(f"where(a > 0, x**2 - a, {broken}) = 0", {"x": 1.5}, data={"a": a})
+    assert found["converged"][a > 0].all()
+    assert found["converged"][a < 0].all() == (broken == "x**2")  # verified one by one
+    np.testing.assert_allclose(found["x"][a > 0], np.sqrt(a[a > 0]), rtol=1e-15)
+
+
 def test_rows_without_a_root_are_nan() -> None:
     found = ad.root("x = a*exp(-x)", {"x": 1}, data={"a": [2, -1, np.nan, 0.1]})
     assert found["converged"].tolist() == [True, False, False, True]

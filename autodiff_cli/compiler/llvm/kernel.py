@@ -54,7 +54,7 @@ def kernel(
     for instruction in instructions:
         known[instruction] = _computed(builder, instruction, known)
     values = [known[op].value if type(op) is Instruction else builder.constant(float(op)) for op in map(resolved, results)]
-    return _module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
+    return module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
 
 
 def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
@@ -94,7 +94,7 @@ def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruc
     return KernelColumn(vector(builder, result, dtype), dtype)
 
 
-def _module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:
+def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:
     """Return the module of a kernel, given the kinds of its columns and scalars, and its results."""
     begin: list[str] = []
     loaded: list[str] = []

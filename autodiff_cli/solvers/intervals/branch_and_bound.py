@@ -140,12 +140,7 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
         middle, high: the middles and the upper bounds of the boxes, of shape (n, boxes).
     """
     n = len(middle)
-    matrices = np.moveaxis(center, 2, 0)
-    valid = np.abs(np.linalg.det(matrices)) > 0
-    inverse = np.zeros_like(matrices)
-    inverse[valid] = np.linalg.inv(matrices[valid])
-    inverse = np.moveaxis(inverse, 0, 2)
-    valid &= np.isfinite(inverse).all(axis=(0, 1))
+    inverse = inverses(center)
     away = (high - middle) * (1 + 2 * _EPS)
     value, spread = f[0] / 2 + f[1] / 2, f[1] / 2 - f[0] / 2
     step = np.einsum("ijk,jk->ik", inverse, value)
@@ -154,7 +149,19 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
     rest = np.abs(np.eye(n)[:, :, None] - np.einsum("ijk,jlk->ilk", inverse, center))
     rest += np.einsum("ijk,jlk->ilk", size, radius + 4 * n * _EPS * np.abs(center)) + 4 * n * _EPS
     reach = (error + np.einsum("ijk,jk->ik", rest, away)) * (1 + 8 * _EPS) + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
-    return np.stack([middle - step - reach, middle - step + reach]), valid & np.isfinite(reach).all(axis=0)
+    return np.stack([middle - step - reach, middle - step + reach]), np.isfinite(reach).all(axis=0)
+
+
+def inverses(matrices: Boxes) -> Boxes:
+    """Return the inverses of matrices of shape (n, n, boxes); nan for a singular matrix."""
+    if len(matrices) == 1:
+        return np.asarray(1 / np.where(matrices == 0, np.nan, matrices))
+    result = np.full_like(matrices, np.nan)
+    usable = np.flatnonzero(np.isfinite(matrices).all(axis=(0, 1)))
+    first = np.moveaxis(matrices[:, :, usable], 2, 0)
+    regular = np.abs(np.linalg.det(first)) > 0
+    result[:, :, usable[regular]] = np.moveaxis(np.linalg.inv(first[regular]), 0, 2)
+    return result
 
 
 def stacked(intervals: list[Interval]) -> Boxes:

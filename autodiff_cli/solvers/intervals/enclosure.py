@@ -12,17 +12,26 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.partition import needed, resolved
+from autodiff_cli.compiler.program import REPAID, has_compiler
 from autodiff_cli.errors import LimitError, NotRecordable
 from autodiff_cli.evaluation.lowering import decomposition, lower
-from autodiff_cli.solvers.intervals.interval import Interval, point, unbounded
+from autodiff_cli.lazy import named
+from autodiff_cli.solvers.intervals.interval import UNBOUNDED, Interval, point
 from autodiff_cli.solvers.intervals.rules import Call, Rule, pieces, rule_of
 
 if TYPE_CHECKING:
+    from autodiff_cli.autograd.dtypes import DType
+    from autodiff_cli.compiler.llvm.machine import LoadedKernel
     from autodiff_cli.solvers.intervals.interval import Bounds
+
+    Box = Sequence[Bounds] | Bounds
 
 _MOST_PIECES = 64
 """The maximum number of combinations of branches of the functions at a pole or a jump."""
+_OPERATIONS = 20
+"""The typical number of operations of a rule, which decides whether machine code repays the time to compile it."""
 _NEAR_0 = 1e-300
+_TRUE = np.array(True)
 _NOTHING: Mapping[Operand, Interval] = MappingProxyType({})
 
 
@@ -44,24 +53,47 @@ class Enclosure:
         self._variables = {operand: i for i, operand in enumerate(variables)}
         self._results = [resolved(operand) for operand in results]
         self._calls: list[tuple[Instruction, Rule | None, Call | None]] = []
+        self._machine_code: LoadedKernel | None = None
         for operand in needed(self._results):
             primitive = operand.primitive
             if primitive is not None:
                 call = Call(primitive.forward, operand.statics)
                 self._calls.append((operand, rule_of(primitive.name, primitive.series, primitive.arity), call))
 
-    def __call__(self, low: Bounds, high: Bounds) -> list[Interval]:
+    def __call__(self, low: Box, high: Box) -> list[Interval]:
         """Return an enclosure of each result.
 
         Args:
-            low, high: the bounds of the boxes, of shape (n,) for one box or (n, boxes).
+            low, high: the bounds of the boxes: for each variable, a number for one box, or a column of numbers.
         """
-        shape = low.shape[1:]
-        known = self._run(low, high)
+        shape = low[0].shape
+        if self._machine_code is not None:
+            out = [np.empty(shape, kind) for kind in self._kinds]
+            self._machine_code.run([np.ascontiguousarray(column) for column in (*low, *high)], [], out)
+            return [Interval(*out[i : i + 3]) for i in range(0, len(out), 3)]
         return [
             Interval(np.broadcast_to(part.low, shape), np.broadcast_to(part.high, shape), np.broadcast_to(part.regular, shape))
-            for part in (_operand(known, result) for result in self._results)
+            for part in self._enclosed(low, high)
         ]
+
+    def _enclosed(self, low: Box, high: Box) -> list[Interval]:
+        known = self._run(low, high)
+        return [_operand(known, result) for result in self._results]
+
+    def compile(self, boxes: float) -> None:
+        """Let machine code enclose columns from now on, if it repays the time to compile it, and can compute all rules."""
+        if boxes * len(self._calls) * _OPERATIONS >= REPAID and has_compiler():
+            n = len(self._variables)
+            self._machine_code = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")(
+                lambda *ends: [part for interval in self._enclosed(ends[:n], ends[n:]) for part in interval],
+                2 * n,
+                self._kinds,
+            )
+
+    @property
+    def _kinds(self) -> list[DType]:
+        """The types of the bounds and of the condition of each result."""
+        return list(map(np.dtype, (float, float, bool))) * len(self._results)
 
     def is_regular(self, low: Bounds, high: Bounds) -> bool:
         """Return whether all results are defined and continuous on one box."""
@@ -115,17 +147,16 @@ class Enclosure:
             else pieces(op.primitive.name, call, tuple(_operand(known, operand) for operand in op.operands), known[op])
         )
 
-    def _run(self, low: Bounds, high: Bounds, taken: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
+    def _run(self, low: Box, high: Box, taken: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
         """Return the intervals of all instructions; ``taken`` has those that are already decided."""
-        true = np.ones(low.shape[1:], bool)
-        known: dict[Operand, Interval] = {op: Interval(low[i], high[i], true) for op, i in self._variables.items()}
+        known: dict[Operand, Interval] = {op: Interval(low[i], high[i], _TRUE) for op, i in self._variables.items()}
         with np.errstate(all="ignore"):
             for op, rule, call in self._calls:
                 operands = tuple(_operand(known, operand) for operand in op.operands)
                 if op in taken:
                     known[op] = taken[op]
                 else:
-                    known[op] = unbounded(*operands) if rule is None or call is None else rule(call, operands)
+                    known[op] = UNBOUNDED if rule is None or call is None else rule(call, operands)
         return known
 
 

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 ULPS = 4
 """The assumed maximum error of NumPy's elementary functions, in units in the last place."""
+_ULP = float(np.finfo(float).eps)
+_HALF_ULP = _ULP / 2 * (1 + _ULP)
+"""A little more than half a unit in the last place of 1."""
+_LEAST = float(np.finfo(float).smallest_subnormal)
+_LARGEST = float(np.finfo(float).max)
 
 
 class Interval(NamedTuple):
@@ -60,18 +65,29 @@ def point(value: ArrayLike) -> Interval:
     return Interval(np.minimum(number, most), np.maximum(number, -most), ~np.isnan(number))
 
 
-def unbounded(*operands: Interval) -> Interval:
-    """Return the interval of all real numbers: the enclosure of a function about which nothing is known."""
-    shape = np.broadcast_shapes(*(operand.low.shape for operand in operands))
-    return Interval(np.full(shape, -np.inf), np.full(shape, np.inf), np.zeros(shape, bool))
+UNBOUNDED = Interval(np.array(-np.inf), np.array(np.inf), np.array(False))
+"""The interval of all real numbers: the enclosure of a function about which nothing is known."""
 
 
 def outward(low: Bounds, high: Bounds, regular: Mask, ulps: int = 1) -> Interval:
-    """Return bounds that were rounded to nearest, moved outwards by a number of units in the last place."""
-    if ulps > 1:
-        low = low - (ulps - 1) * np.spacing(np.abs(np.where(np.isfinite(low), low, 0.0)))
-        high = high + (ulps - 1) * np.spacing(np.abs(np.where(np.isfinite(high), high, 0.0)))
-    return Interval(np.nextafter(low, -np.inf), np.nextafter(high, np.inf), regular)
+    """Return bounds that were rounded to nearest, moved outwards by at least a number of units in the last place.
+
+    The products replace ``nextafter``, which takes several times as long; see Rump, Zimmermann, Boldo and Melquiond, Computing
+    predecessor and successor in rounding to nearest, BIT 49 (2009).
+    """
+    part = _HALF_ULP if ulps == 1 else ulps * _ULP
+    low, high = np.minimum(low, _LARGEST), np.maximum(high, -_LARGEST)
+    return Interval(low - (part * np.abs(low) + ulps * _LEAST), high + (part * np.abs(high) + ulps * _LEAST), regular)
+
+
+def least(a: Bounds, b: Bounds, c: Bounds, d: Bounds) -> Bounds:
+    """Return the smallest of four bounds; nan if one is nan."""
+    return np.minimum(np.minimum(a, b), np.minimum(c, d))
+
+
+def largest(a: Bounds, b: Bounds, c: Bounds, d: Bounds) -> Bounds:
+    """Return the largest of four bounds; nan if one is nan."""
+    return np.maximum(np.maximum(a, b), np.maximum(c, d))
 
 
 def hull(a: Interval, b: Interval) -> Interval:
@@ -103,11 +119,10 @@ def sub(a: Interval, b: Interval) -> Interval:
 
 def mul(a: Interval, b: Interval) -> Interval:
     """Return the product."""
-    ends = np.stack(np.broadcast_arrays(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high))
     # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
-    ends = np.where(np.isnan(ends), 0.0, ends)
+    ends = [np.where(np.isnan(end), 0.0, end) for end in (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)]
     nothing = a.empty | b.empty
-    low, high = (np.where(nothing, np.nan, end) for end in (ends.min(axis=0), ends.max(axis=0)))
+    low, high = (np.where(nothing, np.nan, end) for end in (least(*ends), largest(*ends)))
     zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # a product may also be 0 because it underflows
     result = outward(low, high, a.regular & b.regular)
     return Interval(np.where(zero, 0.0, result.low), np.where(zero, 0.0, result.high), result.regular)
@@ -125,8 +140,8 @@ def reciprocal(a: Interval) -> Interval:
 
 def div(a: Interval, b: Interval) -> Interval:
     """Return the quotient."""
-    ends = np.stack(np.broadcast_arrays(a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high))
-    result = outward(ends.min(axis=0), ends.max(axis=0), a.regular & b.regular)
+    ends = (a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high)
+    result = outward(least(*ends), largest(*ends), a.regular & b.regular)
     # The product with the reciprocal is wider by one rounding, but handles a divisor that contains 0 or is unbounded.
     simple = np.isfinite(a.magnitude) & np.isfinite(b.magnitude) & ~b.holds(0.0)
     return chosen(simple, result, mul(a, reciprocal(b)))
@@ -141,9 +156,9 @@ def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
     """Return the values of an even function that increases for positive arguments and has its minimum at 0."""
     far = a.magnitude
     near = np.where(a.holds(0.0), 0.0, np.minimum(np.abs(a.low), np.abs(a.high)))
-    least = function(np.zeros(()))
+    lowest = function(np.zeros(()))
     result = outward(function(near), function(far), a.regular, ulps)
-    low = np.where(near == 0, least, np.maximum(result.low, least))
+    low = np.where(near == 0, lowest, np.maximum(result.low, lowest))
     return Interval(np.where(a.empty, np.nan, low), result.high, result.regular)
 
 

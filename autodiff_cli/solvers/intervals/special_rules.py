@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.solvers.intervals.interval import Interval, chosen, decreasing, hull, increasing, outward, unbounded
+from autodiff_cli.solvers.intervals.interval import UNBOUNDED, Interval, chosen, decreasing, hull, increasing, outward
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask
@@ -38,7 +38,7 @@ def _valley(argument: float, value: float) -> Rule:
         result = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, SPECIAL)
         least = np.nextafter(value, -_INF)
         low = np.where(x.holds(argument), least, np.maximum(result.low, least))
-        return chosen(x.low > 0, Interval(low, result.high, result.regular), unbounded(x))
+        return chosen(x.low > 0, Interval(low, result.high, result.regular), UNBOUNDED)
 
     return rule
 
@@ -57,7 +57,7 @@ def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
     x = operands[0]
     left = decreasing(x, call, (-_INF, 0.0), exact=_NOWHERE, ulps=SPECIAL)
     right = increasing(x, call, _POSITIVE, exact=_NOWHERE, ulps=SPECIAL)
-    result = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=np.zeros_like(x.regular))))
+    result = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=UNBOUNDED.regular)))
     return result._replace(low=result.low - 1e-14, high=result.high + 1e-14)  # it is 0 at 0.37
 
 
@@ -71,7 +71,7 @@ def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE
         result = outward(low * (1 - 1e-11), high * (1 + 1e-11), regular)
         result = result._replace(low=np.clip(result.low, *bounds), high=np.clip(result.high, *bounds))
         known = inside(*operands) & ~np.isnan(low) & ~np.isnan(high)
-        return chosen(known, result, unbounded(*operands))
+        return chosen(known, result, UNBOUNDED)
 
     return rule
 
@@ -97,7 +97,7 @@ def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, ro
         steepest = slope(x.magnitude)
         value, error = call(middle), away * steepest * (1 + 1e-15) + rounding * (1 + steepest)
         low, high = (np.where(x.empty, np.nan, np.clip(end, *bounds)) for end in (value - error, value + error))
-        return chosen((x.high <= last) & ~np.isnan(error), Interval(low, high, x.regular), unbounded(x))
+        return chosen((x.high <= last) & ~np.isnan(error), Interval(low, high, x.regular), UNBOUNDED)
 
     return rule
 
@@ -106,7 +106,7 @@ SPECIAL_RULES: dict[str, Rule] = {
     "digamma": lambda call, x: chosen(
         x[0].low > 0,
         increasing(x[0], call, _POSITIVE, exact=(-1.0, 0.0), ulps=SPECIAL),
-        unbounded(x[0]),
+        UNBOUNDED,
     ),
     "lgamma": _valley(*_LGAMMA_MINIMUM),
     "gamma": _valley(_LGAMMA_MINIMUM[0], 0.88560319441088870),

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.solvers.intervals.branch_and_bound import krawczyk_images
-from autodiff_cli.solvers.intervals.enclosure import Enclosure
+from autodiff_cli.solvers.intervals.branch_and_bound import inverses, krawczyk_images, stacked
 from autodiff_cli.solvers.roots.newton import search, starts
 from autodiff_cli.solvers.roots.problem import EPS, RootProblem
 from autodiff_cli.solvers.system import System
@@ -24,8 +23,14 @@ if TYPE_CHECKING:
 
     from autodiff_cli.arrays import Mask, Vector
 
+TOGETHER = 32_768
+"""The number of rows that are solved together: more do not fit in the cache of a processor."""
+STEPS = 8
+"""The typical number of Newton steps, which decides whether machine code repays the time to compile it."""
 MOST_STEPS = 60
-"""The maximum number of steps of all rows of a block together."""
+"""The maximum number of steps of all rows together."""
+MOST_SHORTENED = 7
+"""The maximum number of times that a step is divided by four."""
 MOST_ALONE = 500
 """The maximum number of rows of a block that are solved one by one."""
 MOST_SECONDS = 0.1
@@ -43,8 +48,21 @@ class RowSearch:
     def __init__(self, system: System, alone: Callable[[Vector], RootProblem]) -> None:
         self._system = system
         self._alone = alone
-        enclosed = system.enclosure is not None and system.slopes is not None
+        enclosed = system.enclosure is not None and system.enclosure_with_slopes is not None
         self.is_traced = enclosed and system.tape is not None and system.count == system.active
+        self._kinds = ("values", "linear", *["newton"] * (self.is_traced and system.active == 1))
+        for kind in self._kinds:
+            system.program(kind)  # before several threads use the tape
+
+    def settle(self, rows: float) -> None:
+        """Choose machine code or NumPy for a number of rows."""
+        for kind in self._kinds:
+            program = self._system.program(kind)
+            if program is not None:
+                program.settle(rows * STEPS)
+        for enclosure in (self._system.enclosure, self._system.enclosure_with_slopes):
+            if enclosure is not None:
+                enclosure.compile(rows)
 
     def solved(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
         """Return the roots of shape (n, rows), and whether the root of each row is verified.
@@ -55,88 +73,96 @@ class RowSearch:
         """
         x = start.copy()
         done = np.zeros(x.shape[1], bool)
-        usable = np.isfinite(constants).all(axis=0) & np.isfinite(start).all(axis=0)
+        usable = np.asarray(np.isfinite(constants).all(axis=0) & np.isfinite(start).all(axis=0))
         with np.errstate(all="ignore"):
-            if self.is_traced:
-                for k, begin in enumerate([start, start, *(point[:, None] for point in islice(starts(start[:, 0]), 1, 7))]):
-                    left = np.flatnonzero(~done & usable)
-                    if not len(left):
-                        break
-                    first = np.broadcast_to(begin, start.shape)[:, left]
-                    if k == 1:  # the root of the last row that is solved
-                        before = np.maximum.accumulate(np.where(done, np.arange(len(done)), -1))[left]
-                        first = np.where(before >= 0, x[:, before], first)
-                    reached = self._newton(first, constants[:, left])
-                    proven = self._proven(reached, constants[:, left])
-                    x[:, left[proven]] = reached[:, proven]
-                    done[left[proven]] = True
+            for first in range(0, len(done), TOGETHER) if self.is_traced else ():
+                part = slice(first, first + TOGETHER)
+                x[:, part], done[part] = self._together(start[:, part], constants[:, part], usable[part])
             self._one_by_one(x, done, np.flatnonzero(~done & usable)[:MOST_ALONE], start, constants)
         return x, done
 
+    def _together(self, start: Vector, constants: Vector, usable: Mask) -> tuple[Vector, Mask]:
+        """Return the roots of rows from the first starts that lead to a proven root, and whether one does."""
+        x = start.copy()
+        done = np.zeros(x.shape[1], bool)
+        for k, begin in enumerate([start, start, *(point[:, None] for point in islice(starts(start[:, 0]), 1, 7))]):
+            left = np.flatnonzero(~done & usable)
+            if not len(left):
+                break
+            first = np.broadcast_to(begin, start.shape)[:, left]
+            if k == 1:  # the root of the last row that is solved
+                before = np.maximum.accumulate(np.where(done, np.arange(len(done)), -1))[left]
+                first = np.where(before >= 0, x[:, before], first)
+            reached = self._newton(first, constants[:, left])
+            proven = self._proven(reached, constants[:, left])
+            x[:, left[proven]] = reached[:, proven]
+            done[left[proven]] = True
+        return x, done
+
     def _at(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
-        """Return the residuals of shape (n, rows), and the Jacobian matrices of shape (rows, n, n)."""
+        """Return the residuals of shape (n, rows), and the Jacobian matrices of shape (n, n, rows)."""
         n, rows = x.shape
         out = self._system.columns(np.vstack([x, constants]), "linear")
-        return out[:n], np.moveaxis(out[n:].reshape(n, n, rows), 2, 0)
+        return out[:n], out[n:].reshape(n, n, rows)
+
+    def _step(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
+        """Return the Newton steps of shape (n, rows), at most as long as the unknowns plus 1, and the largest residuals."""
+        if len(x) == 1:
+            step, size = self._system.columns(np.vstack([x, constants]), "newton")
+            return step[None], size
+        f, jacobian = self._at(x, constants)
+        step = -np.einsum("ijk,jk->ik", inverses(jacobian), f)
+        return step * np.minimum(1.0, 1 / (np.abs(step) / (np.abs(x) + 1)).max(axis=0)), np.abs(f).max(axis=0)
 
     def _newton(self, x: Vector, constants: Vector) -> Vector:
-        """Return the points that damped Newton steps reach in all rows."""
-        x = x.copy()
-        f, jacobian = self._at(x, constants)
-        active = np.arange(x.shape[1])
+        """Return the points that Newton steps reach in all rows; a step is shortened until the largest residual decreases."""
+        result, rows = x.copy(), np.arange(x.shape[1])  # the rows that still move
+        step, size = self._step(x, constants)
         for _ in range(MOST_STEPS):
-            step = _steps(jacobian, f)
-            size = np.abs(f).max(axis=0)
-            going = np.isfinite(step).all(axis=0) & (np.abs(step) > 2 * EPS * np.abs(x[:, active])).any(axis=0) & (size > 0)
-            active, step, size = active[going], step[:, going], size[going]
-            if not len(active):
-                break
-            f, jacobian = f[:, going], jacobian[going]
-            factor = np.minimum(1.0, (1 / (np.abs(step) / (np.abs(x[:, active]) + 1)).max(axis=0)))
-            improved = np.zeros(len(active), bool)
-            for _ in range(8):
-                trial = np.flatnonzero(~improved)
-                reached = x[:, active[trial]] + factor[trial] * step[:, trial]
-                new, matrices = self._at(reached, constants[:, active[trial]])
-                better = np.abs(new).max(axis=0) < size[trial]
-                places = trial[better]
-                x[:, active[places]] = reached[:, better]
-                f[:, places], jacobian[places] = new[:, better], matrices[better]
-                improved[places] = True
-                factor[trial] /= 4
-                if improved.all():
+            moves = (np.abs(step) > 2 * EPS * np.abs(x)).any(axis=0) & (size > 0) & np.isfinite(step).all(axis=0)
+            if not moves.all():
+                result[:, rows] = x
+                left = np.flatnonzero(moves)
+                rows, size = rows[left], size[left]
+                x, step, constants = (np.take(array, left, 1) for array in (x, step, constants))
+            if not len(rows):
+                return result
+            reached = x + step
+            following, smaller = self._step(reached, constants)
+            worse = np.flatnonzero(~(smaller < size))
+            for _ in range(MOST_SHORTENED):
+                step[:, worse] /= 4
+                trial = x[:, worse] + step[:, worse]
+                worse, trial = worse[moved := (trial != x[:, worse]).any(axis=0)], trial[:, moved]
+                if not len(worse):
                     break
-            active, f, jacobian = active[improved], f[:, improved], jacobian[improved]
-            if not len(active):
-                break
-        return x
+                reached[:, worse] = trial
+                following[:, worse], smaller[worse] = self._step(trial, constants[:, worse])
+                worse = worse[~(smaller[worse] < size[worse])]
+            # A row whose residual does not decrease stays where it is.
+            stays = ~(smaller < size)
+            following[:, stays] = np.nan
+            x, step, size = np.where(stays, x, reached), following, smaller
+        result[:, rows] = x
+        return result
 
     def _proven(self, x: Vector, constants: Vector) -> Mask:
         """Return in which rows the Krawczyk operator proves a root."""
         n = len(x)
-        at = self._bounds(self._system.enclosure, x, x, constants)
+        assert self._system.enclosure is not None
+        assert self._system.enclosure_with_slopes is not None
+        at = stacked(self._system.enclosure([*x, *constants], [*x, *constants]))
         f, jacobian = self._at(x, constants)
         noise = np.maximum(at[1] - f, f - at[0])
-        inverse = inverses(jacobian)
-        radius = 2 * np.einsum("kij,jk->ik", np.abs(inverse), np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
+        inverse = np.abs(inverses(jacobian))
+        radius = 2 * np.einsum("ijk,jk->ik", inverse, np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
         low, high = x - radius, x + radius
-        matrix = self._bounds(self._system.slopes, low, high, constants).reshape(2, n, n, -1)
+        intervals = self._system.enclosure_with_slopes([*low, *constants], [*high, *constants])
+        matrix = stacked(intervals[n:]).reshape(2, n, n, -1)
         center, half = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * EPS)
-        regular = np.isfinite(center).all(axis=(0, 1)) & np.isfinite(at).all(axis=(0, 1))
-        assert self._system.enclosure is not None
-        for interval in self._system.enclosure(np.vstack([low, constants]), np.vstack([high, constants])):
-            regular &= interval.regular
-        proven = np.zeros(x.shape[1], bool)
-        some = np.flatnonzero(regular & np.isfinite(radius).all(axis=0))
-        if len(some):
-            images, valid = krawczyk_images(at[:, :, some], center[:, :, some], half[:, :, some], x[:, some], high[:, some])
-            proven[some] = valid & ((images[0] > low[:, some]) & (images[1] < high[:, some])).all(axis=0)
-        return proven
-
-    def _bounds(self, enclosure: Enclosure | None, low: Vector, high: Vector, constants: Vector) -> Vector:
-        assert enclosure is not None
-        result = enclosure(np.vstack([low, constants]), np.vstack([high, constants]))
-        return np.array([[interval.low for interval in result], [interval.high for interval in result]])
+        regular = np.logical_and.reduce([interval.regular for interval in intervals[:n]])
+        images, valid = krawczyk_images(at, center, half, x, high)
+        return np.asarray(regular & valid & ((images[0] > low) & (images[1] < high)).all(axis=0))
 
     def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], start: Vector, constants: Vector) -> None:
         """Solve rows alone, and set their solutions."""
@@ -151,19 +177,3 @@ class RowSearch:
                 continue
             if check.converged:
                 x[:, i], done[i] = check.point.x, True
-
-
-def inverses(jacobian: Vector) -> Vector:
-    """Return the inverses of matrices; nan for a singular matrix."""
-    if jacobian.shape[1] == 1:
-        return np.asarray(1 / jacobian)
-    valid = np.flatnonzero(np.isfinite(jacobian).all(axis=(1, 2)))
-    valid = valid[np.abs(np.linalg.det(jacobian[valid])) > 0]
-    inverse = np.full_like(jacobian, np.nan)
-    inverse[valid] = np.linalg.inv(jacobian[valid])
-    return inverse
-
-
-def _steps(jacobian: Vector, f: Vector) -> Vector:
-    """Return the Newton steps, of shape (n, rows)."""
-    return np.asarray(-np.einsum("kij,jk->ik", inverses(jacobian), f))

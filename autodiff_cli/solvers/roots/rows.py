@@ -18,8 +18,9 @@ from autodiff_cli.evaluation.names import check_no_module, free_names
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.equations import equations
+from autodiff_cli.solvers.intervals.branch_and_bound import inverses
 from autodiff_cli.solvers.roots.problem import RootProblem, sensitivities
-from autodiff_cli.solvers.roots.row_search import RowSearch, inverses
+from autodiff_cli.solvers.roots.row_search import RowSearch
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -75,14 +76,12 @@ class RootProgram(Compiled):
         columns: dict[str, Value] = {**start, **dict.fromkeys(result, 1.0), **self._same}
         self._system = System(expression, trees, columns, rest, active=len(self.labels))
         self._search = RowSearch(self._system, self._alone)
-        kinds = ("linear", "values", *["whole_jacobian"] * bool(sensitivity))
-        self._programs = [self._system.program(kind) for kind in kinds]  # before several threads use the tape
+        if sensitivity:
+            self._system.program("whole_jacobian")  # before several threads use the tape
 
     def settle(self, rows: float) -> None:
         """Choose the engine of the residuals for a number of rows; see ``Compiled.settle``."""
-        for program in self._programs:
-            if program is not None:
-                program.settle(rows)
+        self._search.settle(rows)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Solve all rows; a row without a verified root has nan as its solution, and 0 as ``converged``."""
@@ -109,7 +108,7 @@ class RootProgram(Compiled):
         with np.errstate(all="ignore"):
             whole = self._system.columns(np.vstack([x, constants])[:, rows], "whole_jacobian").reshape(n, -1, len(rows))
             places = [self._system.labels.index(name) for name in self._wanted]
-            slopes_of = -np.einsum("kij,jmk->imk", inverses(np.moveaxis(whole[:, :n], 2, 0)), whole[:, places])
+            slopes_of = -np.einsum("ijk,jmk->imk", inverses(whole[:, :n]), whole[:, places])
         result[:, rows] = slopes_of.reshape(n * m, -1)
         return result
 
@@ -211,7 +210,9 @@ def root_columns(
         )
     finally:
         source.close()
-    out = [np.empty(max((len(cells) for cells in columns.values()), default=1)) for _ in program.terms]
+    count = max((len(cells) for cells in columns.values()), default=1)
+    program.settle(count)
+    out = [np.empty(count) for _ in program.terms]
     program.run(columns, out)
     result: dict[str, Vector | Mask] = dict(zip(rows.results[:-1], out[:-1], strict=True))
     result["converged"] = out[-1] > 0
