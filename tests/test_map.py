@@ -164,7 +164,7 @@ def test_names_and_order_of_columns() -> None:
     assert header("--wrt", "y,x", "--order", 2).splitlines()[0] == "id,y,x,value,d_y,d_x,d_y_y,d_y_x,d_x_x"
     assert header("--order", 0) == "id,y,x,value\n7,2,3,18.0\n"
     assert header("--no-keep", "--wrt", "x") == "value,d_x\n18.0,12.0\n"
-    assert header("--value-name", "f").splitlines()[0] == "id,y,x,f,d_f_x,d_f_y"
+    assert run_map("f = x**2*y; f,", stdin=b"id,y,x\n7,2,3\n").text.splitlines()[0] == "id,y,x,f,d_f_x,d_f_y"
     assert header("-q") == "18.0,12.0,9.0\n"
     assert header("-q", "--format", "tsv") == "18.0\t12.0\t9.0\n"
 
@@ -189,7 +189,7 @@ def test_variables_that_are_no_columns() -> None:
         (["x", "--at", "x=1"], "'x' is a column of standard input, but --at also gives it a value"),
         (["x", "--const", "x=1"], "'x' is a column of standard input, but --const also gives it a value"),
         (["x*k", "--at", "k=[1, 2]"], "--at gives 'k' an array"),
-        (["x", "--value-name", "id"], "standard input already has a column 'id'"),
+        (["id = x; id,"], "standard input already has a column 'id'"),
         (["x", "--wrt", "y"], "the expression has no variable 'y'"),
         (["x", "--order", "3"], "the order must be 0, 1 or 2"),
         (["x", "--let", "x"], "--let expects NAME=COLUMN"),

@@ -28,7 +28,7 @@ def save(partitions: Sequence[Mapping[str, str]], style: str, root: str = "ds", 
         if style == "csv":
             path.write_text(rows)
         else:
-            assert run_map("x", "--order", 0, "--value-name", "x2", "-o", path, stdin=rows.encode()).code == 0
+            assert run_map("x2 = x; x2,", "--order", 0, "-o", path, stdin=rows.encode()).code == 0
 
 
 def records(text: str) -> list[dict[str, str]]:

@@ -384,7 +384,7 @@ def test_missing_numbers_of_long_files() -> None:
         assert found["value"] == [None if cell == "" else 2 * float(cell) for cell in cells]
         assert found["x"] == [None if cell == "" else float(cell) for cell in cells]
         assert found["d_x"] == [2.0] * len(cells)  # which is known in every row
-    assert run_map("k*x", "out.parquet", "--on-error", "skip", "--order", 0, "-o", "again.parquet", "--value-name", "v").code == 0
+    assert run_map("v = k*x; v,", "out.parquet", "--on-error", "skip", "--order", 0, "-o", "again.parquet").code == 0
     assert None not in load("again.parquet")["v"]
 
 

@@ -73,7 +73,7 @@ def test_a_file_for_each_part(form: str) -> None:
     assert names[0] == f"00000.{form}"
     assert len(names) > 5
     whole = well(run_map("x*y", *files)).text
-    again = ("x", "--keep-columns", "x,y,value,d_x,d_y", "--value-name", "v", "--format", "csv")
+    again = ("v = x; v,", "--keep-columns", "x,y,value,d_x,d_y", "--format", "csv")
     rows = [line for name in names for line in well(run_map(*again, f"out/{name}")).text.splitlines()[1:]]
     assert [line.rsplit(",", 2)[0] for line in rows] == whole.splitlines()[1:]
 
@@ -116,7 +116,6 @@ def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
         (("x*a", "d.csv", "--no-keep"), "--no-keep has changed"),
         (("x*a", "d.csv", "-q"), "has changed"),
         (("x*a", "d.csv", "--partition-bytes", 300), "--partition-bytes has changed"),
-        (("x*a", "d.csv", "--value-name", "v"), "--value-name has changed"),
     ],
 )
 def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: tuple[Any, ...], message: str) -> None:

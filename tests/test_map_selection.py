@@ -124,7 +124,7 @@ def test_every_format_is_filtered(style: str) -> None:
     if style == "parquet":
         pytest.importorskip("pyarrow")
     Path("d.csv").write_text("id,x\n" + "".join(f"{i},{i % 5}\n" for i in range(30)))
-    assert run_map("x", "d.csv", "-o", f"d.{style}", "--value-name", "id2", "--order", 0, "--keep-columns", "x").code == 0
+    assert run_map("id2 = x; id2,", "d.csv", "-o", f"d.{style}", "--order", 0, "--keep-columns", "x").code == 0
     rows = run_map("10*x", f"d.{style}", "--where", "x >= 3", "--format", "csv").text.splitlines()[1:]
     assert len(rows) == 12
     assert all(float(row.split(",")[0]) >= 3 for row in rows)

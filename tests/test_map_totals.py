@@ -335,7 +335,6 @@ def test_totals_of_parquet_on_a_cluster(monkeypatch: pytest.MonkeyPatch, by: str
         (["--sum", "--unbuffered"], "--sum and --unbuffered exclude each other"),
         (["--sum", "--by", "gg"], "has no column 'gg', which --by names\n  hint: did you mean 'g'?"),
         (["--sum", "--by", "g,"], "a name is missing"),
-        (["--sum", "--by", "g", "--value-name", "g"], "already has a column 'g'"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str) -> None:

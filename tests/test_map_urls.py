@@ -157,18 +157,18 @@ def test_objects_in_and_out(store: str, form: str) -> None:
     Path("rows.csv").write_bytes(ROWS)
     assert run_map("x**2", "rows.csv", "-o", f"local.{form}").code == 0
     assert run_map("x**2", "rows.csv", "-o", f"{store}/a/one.{form}").code == 0
-    again = run_map("2*x", f"{store}/a/one.{form}", "--value-name", "v")
-    assert again.out == run_map("2*x", f"local.{form}", "--value-name", "v").out
+    again = run_map("v = 2*x; v,", f"{store}/a/one.{form}")
+    assert again.out == run_map("v = 2*x; v,", f"local.{form}").out
     assert again.code == 0
 
 
 def test_folders_and_patterns_of_objects(store: str) -> None:
     for year in (2024, 2025):
         assert run_map("x", "-o", f"{store}/years/year={year}/part.csv", stdin=f"x\n{year}\n".encode()).code == 0
-    found = run_map("x*year", f"{store}/years", "--wrt", "x", "--value-name", "v").text
+    found = run_map("v = x*year; v,", f"{store}/years", "--wrt", "x").text
     assert found.splitlines()[0] == "x,value,d_x,year,v,d_v_x"
     assert [line.split(",")[4] for line in found.splitlines()[1:]] == [str(2024.0**2), str(2025.0**2)]
-    one = run_map("x", f"{store}/years/*/part.csv", "--value-name", "v").text
+    one = run_map("v = x; v,", f"{store}/years/*/part.csv").text
     assert [line.split(",")[0] for line in one.splitlines()[1:]] == ["2024", "2025"]
 
 

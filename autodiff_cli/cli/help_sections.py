@@ -14,7 +14,7 @@ _SECTIONS = {
     "Totals": "sum mean groups",
     "Picture": "depth y_range log steps",
     "Checks": "claim verify digits strict",
-    "Output": """to path target style quiet as_json precision color keep keep_columns value_name
+    "Output": """to path target style quiet as_json precision color keep keep_columns
         unbuffered resume""",
     "Other": "simplify stable shape symmetric quiet_notes no_limits help",
     "Cluster": "engine threads partition_bytes",

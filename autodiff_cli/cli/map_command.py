@@ -17,12 +17,6 @@ from autodiff_cli.cli.parsing import RowsCommand
 @row_options.every_row
 @click.option("--unbuffered", is_flag=True, help="Write each row as soon as it is read.")
 @row_options.totals
-@click.option(
-    "--value-name",
-    metavar="NAME",
-    default="{}",
-    help="Name of the result: v has the columns v and d_v_x; with several results, {} stands for the name of each.",
-)
 @options.strict
 @cluster_options.cluster
 def command(

@@ -57,7 +57,7 @@ _RETIRED = {
     "--compile": "use --engine llvm",
     "--no-compile": "use --engine numpy",
     "--na-values": "--on-error nan reads cells that are not numbers as nan",
-    "--derivative-name": "--value-name v also names the derivatives: d_v_x",
+    **dict.fromkeys(("--value-name", "--derivative-name"), "name the result: map 'v = x**2; v,'"),
     "--samples": "write the number of samples in the range: x=0:1:500",
 }
 """For options of earlier versions, what to write instead."""

@@ -86,21 +86,12 @@ class Compiled:
         self.wanted = tuple(wanted)
         self.terms = self.wanted * max(len(named), 1)
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
-        self.outputs = self.names()
-        self.dtype: DType = np.dtype(dtype)
-
-    def names(self, value_name: str = "{}") -> tuple[str, ...]:
-        """Return names of the results: ``u`` and ``d_u_x`` for an output ``u``, and ``value`` and ``d_x`` without a name.
-
-        Args:
-            value_name: the name of an output, with ``{}`` for its name in the program.
-        """
-        outputs = [value_name.replace("{}", name) for name in self.named or ("",)]
-        return tuple(
+        self.outputs = tuple(
             "_".join(("d", *([output] if output else []), *term)) if term else output or "value"
-            for output in outputs
+            for output in self.named or ("",)
             for term in self.wanted
         )
+        self.dtype: DType = np.dtype(dtype)
 
     def __call__(self, **columns: ArrayLike) -> dict[str, Any]:
         """Compute all results.

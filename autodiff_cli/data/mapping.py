@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
-from autodiff_cli.data.row_blocks import Block, Reader, ReadRequest, Results, Tally, Writer, field_of, without
+from autodiff_cli.data.row_blocks import RENAMED, Block, Reader, ReadRequest, Results, Tally, Writer, field_of, without
 from autodiff_cli.data.selection import Condition, column_list, constant_or_column, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
@@ -43,7 +43,6 @@ class Task:
         where: an expression; rows for which it is false or nan are left out.  ``None`` for all rows.
         on_error: see ``row_blocks.ReadRequest``.
         strict: whether a result that is not finite is an error.
-        value_name: the name of the output, which its derivatives contain; with several outputs, ``{}`` stands for the name of each.
     """
 
     expression: str
@@ -61,7 +60,6 @@ class Task:
     where: str | None = None
     on_error: str = "stop"
     strict: bool = False
-    value_name: str = "{}"
 
     def program(self) -> Compiled:
         """Compile the expression.
@@ -76,7 +74,7 @@ class Task:
         self.expression = with_list_output(self.expression)
         # Blocks are computed in parallel, so each of them uses only one thread.
         variables = [*self.at, *self.lets]
-        program = compile.compile(
+        return compile.compile(
             self.expression,
             self.wrt,
             self.order,
@@ -86,19 +84,10 @@ class Task:
             variables=variables,
             engine=self.engine,
         )
-        if program.named and "{}" not in self.value_name:
-            option = setting("value_name")
-            message = f"there are several outputs, and {option} '{self.value_name}' does not contain {{}}"
-            raise UsageError(message, hint=f'write {option} "f_{{}}"')
-        return program
 
     def condition(self) -> Condition | None:
         """Return the condition on rows; ``None`` for all rows."""
         return None if self.where is None else Condition(self.where, {**self.at, **self.const}, self.lets)
-
-    def names(self, program: Compiled) -> tuple[str, ...]:
-        """Return the names of the result columns."""
-        return program.names(self.value_name)
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RowMap:
         """Return the mapping of rows for an input; see ``RowMap``."""
@@ -193,7 +182,7 @@ class RowMap:
         self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared]))
         self.texts = tuple(dict.fromkeys(self._selecting[name] for name in (condition.texts if condition else ())))
         self.read, self.copies = self._copied(columns, source)
-        self.results = task.names(program)
+        self.results = program.outputs
         self._check_names(counts, source)
 
     def _copied(self, columns: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -246,8 +235,7 @@ class RowMap:
             raise UsageError(f"{source} has more than one column '{twice}'", hint="rename one of them in the file")
         clash = next((name for name in self.results if name in self.copies), None)
         if clash is not None:
-            option = setting("value_name", '"NAME_{}"' if self.program.named else "NAME")
-            hint = f"use {option} to rename the new columns, or {setting('no_keep')} to drop the input columns"
+            hint = f"{RENAMED}, or use {setting('no_keep')} to drop the input columns"
             raise UsageError(f"{source} already has a column '{clash}'", hint=hint)
         if len(set(self.results)) < len(self.results):
             raise UsageError(f"two of the new columns have the same name: {', '.join(self.results)}")

@@ -29,6 +29,8 @@ BLOCK_ROWS = 1 << 17
 
 It is large enough for efficient NumPy operations, and small enough to use little memory.
 """
+RENAMED = "name the result in the expression: 'v = EXPR; v,' has the columns v and d_v_x"
+"""The hint for a result that has the name of an input column."""
 _LONGEST_CELL = 40
 """The maximum number of characters of a cell in a message."""
 

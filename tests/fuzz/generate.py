@@ -299,8 +299,6 @@ class _Line:
             return self.random.choice(_listed(help_text) or ["json"])
         if name == "--input-format":
             return self.random.choice(datafiles.FORMATS)
-        if name == "--value-name":
-            return self.random.choice(("value", "v 1", "é", one))
         if meta == "FILE":
             return f"out.{self.random.choice(_endings(help_text, self.random))}"
         if "|" in meta and "<" not in meta:

@@ -14,7 +14,7 @@ from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.native_text import Cells, is_fast, read_members
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
-from autodiff_cli.data.row_blocks import BadRows, Block, Input, ReadRequest, field_of
+from autodiff_cli.data.row_blocks import RENAMED, BadRows, Block, Input, ReadRequest, field_of
 from autodiff_cli.data.row_texts import arrow_strings
 from autodiff_cli.errors import DataError, setting
 
@@ -143,8 +143,7 @@ class NdjsonReader(TextReader):
                 raise DataError(message, hint=hint)
             elif request.raw and not row.keys().isdisjoint(request.new):
                 taken = next(key for key in row if key in request.new)
-                hint = f"use {setting('value_name')} to rename the new columns"
-                raise DataError(f"{self.name}, line {lines[i]}: the key '{taken}' already exists", hint=hint)
+                raise DataError(f"{self.name}, line {lines[i]}: the key '{taken}' already exists", hint=RENAMED)
             rows.append(row)
         return rows
 
