@@ -42,7 +42,7 @@ BUDGETS = {
     "autograd": 10156,
     "cli": 4226,
     "code_generation": 1023,
-    "compiler": 2958,
+    "compiler": 2949,
     "data": 5786,
     "derivatives": 1080,
     "evaluation": 3459,
@@ -58,11 +58,11 @@ BUDGETS = {
     "optim": 352,
     "plotting": 2192,
     "precise": 2175,
-    "report": 1553,
+    "report": 1565,
     "root": 1609,
     "script": 1637,
     "solvers": 11430,
-    "symbolic": 4495,
+    "symbolic": 4916,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

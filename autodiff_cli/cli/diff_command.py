@@ -25,6 +25,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order("Order of the derivatives.")
 @click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
 @click.option("--stable", is_flag=True, help="Print the form that keeps its digits, which may be longer.")
+@click.option("--steps", is_flag=True, help="Show how the derivatives come about, rule by rule.")
 @options.shape
 @options.symmetric
 @options.no_limits
@@ -37,6 +38,7 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     autodiff diff "a*x**2 + b*x" --wrt x --order 2
     autodiff diff "log(x**3)" --at x=5
     autodiff diff "x @ A @ x" --wrt x --shape A=n,n --shape x=n
+    autodiff diff "x**2*sin(3*x)" --steps
     autodiff diff "sin(x)*exp(y)" --json
     """
     from autodiff_cli.evaluation.bindings import bindings
@@ -49,12 +51,17 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     def latex() -> str:
         import numpy as np
 
+        if result.steps:
+            from autodiff_cli.symbolic.steps import latex_rows
+
+            return latex_rows(result)
+
         from autodiff_cli.language.latex_names import number
         from autodiff_cli.report.numbers import exact
 
         shown = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
         return "".join(f"{result.as_latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
 
-    if len(result.texts) == 1 and not result.values and out.style in ("table", "plain"):
+    if len(result.texts) == 1 and not (result.values or result.steps) and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula
     out.emit(result, {"latex": latex})

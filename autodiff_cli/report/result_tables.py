@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -214,18 +215,29 @@ class Formulas(Protocol):
 
     texts: dict[tuple[str, ...], str]
     values: dict[tuple[str, ...], float]
+    steps: Sequence[Any]
+
+
+def _steps(steps: Sequence[Any]) -> list[Renderable]:
+    """Return tables of the parts of an expression with their differentials, each followed by the derivatives."""
+    parts: list[Renderable] = []
+    for is_part, group in groupby(steps, lambda step: " = " in step.of):
+        rows = [[*([Text(step.of, "bold")] * is_part), Text(step.gives, "cyan"), Text(step.rule, "dim")] for step in group]
+        parts += [Table(["part", "differential", "rule"] if is_part else ["derivative", "step"], rows), ""]
+    return parts
 
 
 def formula_tables(result: Formulas, _: int) -> list[Renderable]:
-    """Return the derivative alone, or a table of derivatives as expressions with their values if a point was given."""
+    """Return the steps, then the derivative alone, or a table of derivatives with their values if a point was given."""
     formulas, values = result.texts, result.values
+    parts = _steps(result.steps)
     if len(formulas) == 1 and not values:
-        return [Text(text, "bold cyan") for text in formulas.values()]
+        return [*parts, *(Text(text, "bold cyan") for text in formulas.values())]
     rows: list[list[Cell]] = [
         [Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *([human(values[wrt])] if values else [])]
         for wrt, text in formulas.items()
     ]
-    return [Table([Column("derivative", WORD), "expression", *([Column("value", NUMBER)] if values else [])], rows)]
+    return [*parts, Table([Column("derivative", WORD), "expression", *([Column("value", NUMBER)] if values else [])], rows)]
 
 
 def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:

@@ -29,6 +29,7 @@ def diff(
     stable: bool = False,
     shape: Mapping[str, str | Sequence[Length]] | None = None,
     symmetric: Sequence[str] = (),
+    steps: bool = False,
 ) -> Derivatives: ...
 @overload
 def diff(x: Tensor, n: int = 1, dim: int = -1) -> Tensor: ...

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.symbolic.matrices.arrays import Length
     from autodiff_cli.symbolic.matrices.diff import MatrixDerivative
+    from autodiff_cli.symbolic.steps import Step
 
 Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]] | float
 
@@ -58,7 +59,8 @@ class Derivatives(CommandResult):
         at: the point at which the derivatives are evaluated, or ``None``.
         values: the values of the derivatives at the point: numbers, or arrays for vectors and matrices.
         matrices: the dimensions of derivatives of vectors and matrices, and their errors in the comparison with the engine.
-        dims: the dimensions of the names, if there are vectors or matrices.
+        dims: the dimensions of the names, also of those in the steps, if there are vectors or matrices.
+        steps: the steps to the derivatives, if they were requested.
     """
 
     command = "diff"
@@ -82,26 +84,28 @@ class Derivatives(CommandResult):
         self.matrices = dict(matrices or {})
         self.values = dict(values or {})
         self.dims = dict(dims or {})
+        self.steps: list[Step] = []
 
     def content(self) -> Record:
         return {
             "expression": self.expression,
             "order": self.order,
             **({} if self.at is None else {"at": {name: plain(value) for name, value in self.at.items()}}),
+            **({"steps": [step._asdict() for step in self.steps]} if self.steps else {}),
             "derivatives": [{"wrt": list(term), **self._shown(term)} for term in self.texts],
         }
 
     def as_latex(self, tree: Syntax) -> str:
         """Return the LaTeX of a derivative, with bold vectors and matrices."""
-        if not self.dims:
+        if not any(self.dims.values()):
             return latex(tree)
         from autodiff_cli.symbolic.matrices.notation import notation
 
         return latex(notation(tree, self.dims))
 
     def records(self) -> list[dict[str, object]]:
-        """Return a record for each derivative, with names such as ``d_x_y``."""
-        return [{"name": output_name(term), **self._shown(term)} for term in self.texts]
+        """Return a record for each step, or for each derivative, with names such as ``d_x_y``."""
+        return [step._asdict() for step in self.steps] or [{"name": output_name(term), **self._shown(term)} for term in self.texts]
 
     def bare(self) -> list[object]:
         """Return the values at the point, or the formulas without a point."""
@@ -145,6 +149,7 @@ def diff(
     stable: bool = False,
     shape: Mapping[str, str | Sequence[Length]] | None = None,
     symmetric: Sequence[str] = (),
+    steps: bool = False,
 ) -> Derivatives:
     """Return all derivatives of one order as expressions of the language.
 
@@ -160,6 +165,7 @@ def diff(
         stable: whether to keep the form that keeps its digits, instead of the shortest form.
         shape: the dimensions of vectors and matrices, such as ``{"A": "m,n", "x": "n"}``; a length is a name or a number.
         symmetric: the names of symmetric matrices.
+        steps: whether to show how the derivatives come about, rule by rule.
 
     Raises:
         UsageError: if the order is below 1, or a shape contradicts a value.
@@ -175,10 +181,36 @@ def diff(
         raise UsageError(f"the order must be 1 or more, not {order}")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}", hint="use 'autodiff taylor' for higher orders")
     values_at = evaluated_inputs(at, None, "float64")[0]
-    if shape or symmetric or any(np.shape(value) for value in values_at.values()):
-        return _of_matrices(expression, values_at, const, order, wrt, shape or {}, symmetric)
-    names, by, leaves = variables_and_constants(expression, wrt, const)
-    point = None if at is None else _point(names, values_at)
+    is_array = bool(shape or symmetric or any(np.shape(value) for value in values_at.values()))
+    names, by, leaves = variables_and_constants(expression, wrt, None if is_array else const)
+    variables = [name for name in by if wrt is not None or name not in (const or {})]
+
+    def of_order(order: int) -> Derivatives:
+        if is_array:
+            return _of_matrices(expression, names, variables, values_at, const, order, shape or {}, symmetric)
+        return _of_numbers(expression, names, by, leaves, None if at is None else values_at, order, simplify, stable)
+
+    result = of_order(order)
+    if steps:
+        from autodiff_cli.symbolic.steps import derivation_steps
+
+        orders = [*(of_order(lower).texts for lower in range(1, order)), result.texts]
+        result.steps, result.dims = derivation_steps(expression, names, orders, result.dims, symmetric, leaves)
+    return result
+
+
+def _of_numbers(
+    expression: str,
+    names: Sequence[str],
+    by: Sequence[str],
+    leaves: Mapping[str, Tensor],
+    at: Mapping[str, Value] | None,
+    order: int,
+    simplify: bool,
+    stable: bool,
+) -> Derivatives:
+    """Return the derivatives of an expression of numbers; ``diff`` describes the arguments."""
+    point = None if at is None else _point(names, at)
     algebra = Algebra(in_written_order(names, parse(expression)))
     try:
         traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
@@ -205,10 +237,11 @@ def diff(
 
 def _of_matrices(
     expression: str,
+    names: Sequence[str],
+    by: Sequence[str],
     at: Mapping[str, Value],
     const: Mapping[str, Value] | None,
     order: int,
-    wrt: Sequence[str] | None,
     shape: Mapping[str, str | Sequence[Length]],
     symmetric: Sequence[str],
 ) -> Derivatives:
@@ -217,9 +250,7 @@ def _of_matrices(
 
     if order > 2:
         raise UsageError(f"order {order} has no formula for vectors and matrices", hint="use order 1 or 2")
-    names, by, _ = variables_and_constants(expression, wrt, None)
     values = {**at, **evaluated_inputs(None, const, "float64")[1]}
-    by = [name for name in by if name not in (const or {})] if wrt is None else by
     dims = dimensions(names, values, shape, symmetric)
     matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
     trees = {term: matrix.tree for term, matrix in matrices.items()}

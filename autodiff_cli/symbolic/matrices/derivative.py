@@ -1,4 +1,4 @@
-"""Derivatives of arrays with respect to a leaf."""
+"""Derivatives and differentials of arrays."""
 
 from __future__ import annotations
 
@@ -13,33 +13,43 @@ from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.matrices.arrays import Array, Arrays
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
 from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
 
 
 class Derivative:
-    """The derivatives of arrays with respect to one leaf.
+    """The derivatives of arrays, from those of the leaves.
 
     Args:
         arrays: the factory of the arrays.
-        leaf: the variable to differentiate with respect to.
+        of_leaves: the derivatives of leaves, whose dimensions are those of the leaf, then ``dims``; those of other leaves are 0.
+        dims: the dimensions of what one differentiates with respect to; none for differentials.
         short_forms: the search for short forms of elementwise derivatives.
     """
 
-    def __init__(self, arrays: Arrays, leaf: Array, short_forms: ShortForms) -> None:
+    def __init__(self, arrays: Arrays, of_leaves: dict[Array, Array], dims: tuple[Length, ...], short_forms: ShortForms) -> None:
         self.arrays = arrays
-        self.leaf = leaf
+        self.of_leaves = of_leaves
+        self.dims = dims
         self.short_forms = short_forms
 
+    @classmethod
+    def by(cls, leaf: Array, arrays: Arrays, short_forms: ShortForms) -> Derivative:
+        """Return the derivatives with respect to a leaf, whose derivative by itself has the elements 1 and 0."""
+        first, second = arrays.labels(leaf), arrays.labels(leaf)
+        pairs = zip(leaf.dims, first, second, strict=True)
+        unit = arrays.contraction([(arrays.identity(length), (i, j)) for length, i, j in pairs], first + second)
+        return cls(arrays, {leaf: unit}, leaf.dims, short_forms)
+
     def of_array(self, array: Array) -> Array:
-        """Return the derivative of an array; its dimensions are those of the array, then those of the leaf."""
+        """Return the derivative of an array; its dimensions are those of the array, then ``dims``."""
         derivatives: dict[Array, Array] = {}
-        for node in postorder([array], self._inside):
+        for node in postorder([array], self.inside):
             derivatives[node] = self._derivative(node, derivatives)
         return derivatives[array]
 
-    def _inside(self, array: Array) -> Sequence[Array]:
+    def inside(self, array: Array) -> Sequence[Array]:
         if array.kind == "map":
             return self.arrays.atoms(array.formula)
         if array.kind == "contraction":
@@ -48,18 +58,16 @@ class Derivative:
 
     def _derivative(self, array: Array, inner: dict[Array, Array]) -> Array:
         arrays = self.arrays
-        dims = array.dims + self.leaf.dims
-        if array is self.leaf:
-            first, second = arrays.labels(array), arrays.labels(array)
-            pairs = zip(array.dims, first, second, strict=True)
-            return arrays.contraction([(arrays.identity(length), (i, j)) for length, i, j in pairs], first + second)
+        dims = array.dims + self.dims
+        if array in self.of_leaves:
+            return self.of_leaves[array]
         terms: list[Array] = []
         if array.kind == "sum":
             terms = [inner[term] for term in array.parts]
         elif array.kind == "map":
             atoms = [atom for atom in arrays.atoms(array.formula) if not arrays.is_zero(inner[atom])]
             for atom, slope in zip(atoms, self._slopes(array.formula, [atom.symbol for atom in atoms]), strict=True):
-                own, wrt = arrays.labels(array), arrays.labels(self.leaf)
+                own, wrt = arrays.labels(array), arrays.new_labels(len(self.dims))
                 slope_dims = arrays.broadcast(atom.dims for atom in arrays.atoms(slope))
                 slope_map = arrays.map(slope, slope_dims)
                 factors = [(slope_map, arrays.aligned(slope_map, own, array.dims))]
@@ -69,18 +77,18 @@ class Derivative:
         elif array.kind == "contraction":
             for place, (factor, own) in enumerate(array.parts):
                 if not arrays.is_zero(inner[factor]):
-                    wrt = tuple(-1 - i for i in range(len(self.leaf.dims)))
+                    wrt = tuple(-1 - i for i in range(len(self.dims)))
                     rest = [*array.parts[:place], (inner[factor], own + wrt), *array.parts[place + 1 :]]
                     terms.append(arrays.contraction(rest, array.labels + wrt, array.coefficient))
         elif array.kind == "product" and not arrays.is_zero(inner[array.parts[0]]):
             (operand,) = array.parts
-            own, wrt = arrays.labels(operand), arrays.labels(self.leaf)
+            own, wrt = arrays.labels(operand), arrays.new_labels(len(self.dims))
             kept = tuple(label for place, label in enumerate(own) if place not in array.labels)
             reciprocal = arrays.map(arrays.algebra.product([(operand.formula, -Fraction(1))]), operand.dims)
             return arrays.contraction([(array, kept), (reciprocal, own), (inner[operand], own + wrt)], kept + wrt)
         elif array.kind in ("inverse", "determinant") and not arrays.is_zero(inner[array.parts[0]]):
             (matrix,) = array.parts
-            (i, j), (a, b), wrt = arrays.labels(matrix), arrays.labels(matrix), arrays.labels(self.leaf)
+            (i, j), (a, b), wrt = arrays.labels(matrix), arrays.labels(matrix), arrays.new_labels(len(self.dims))
             if array.kind == "determinant":
                 factors = [(array, ()), (arrays.inverse(matrix), (b, a)), (inner[matrix], (a, b, *wrt))]
                 return arrays.contraction(factors, wrt)

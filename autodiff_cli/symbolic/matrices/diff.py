@@ -69,7 +69,7 @@ def matrix_derivatives(
     results: dict[tuple[str, ...], Array] = {(): Reader(arrays, expression, leaves).result()}
     for _ in range(order):
         results = {
-            (*term, name): Derivative(arrays, arrays.leaf(name, ()), short_forms).of_array(array)
+            (*term, name): Derivative.by(arrays.leaf(name, ()), arrays, short_forms).of_array(array)
             for term, array in results.items()
             for name in by[by.index(term[-1]) if term else 0 :]
         }
