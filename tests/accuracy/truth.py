@@ -105,7 +105,7 @@ def truths(function: Real | dict[Index, Real], point: Sequence[float]) -> dict[I
             raise Outside from error
 
 
-def _ndtr(x: Any) -> Any:
+def ndtr(x: Any) -> Any:
     return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
@@ -115,14 +115,14 @@ def _log_ndtr(x: Any) -> Any:
         for k in range(400, 0, -1):
             fraction = k / (t + fraction)
         return -x * x / 2 - mp.log(2 * mp.pi) / 2 - mp.log(t + fraction)
-    return mp.log(_ndtr(x)) if x < 0 else mp.log1p(-_ndtr(-x))
+    return mp.log(ndtr(x)) if x < 0 else mp.log1p(-ndtr(-x))
 
 
-def _softplus(x: Any) -> Any:
+def softplus(x: Any) -> Any:
     return mp.log1p(mp.exp(-abs(x))) + max(x, 0)
 
 
-def _sigmoid(x: Any) -> Any:
+def sigmoid(x: Any) -> Any:
     return 1 / (1 + mp.exp(-x)) if x >= 0 else mp.exp(x) / (1 + mp.exp(x))
 
 
@@ -132,7 +132,7 @@ def _selu(x: Any) -> Any:
 
 
 def _gelu_tanh(x: Any) -> Any:
-    return x * _sigmoid(2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))
+    return x * sigmoid(2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))
 
 
 def _psi(n: int) -> Real:
@@ -253,7 +253,7 @@ def _ndtri(order: int) -> Real:
             # Newton's method on log(erfc), from the asymptotic quantile.
             y = mp.sqrt(-2 * mp.log(2 * tail)) if tail < mp.mpf("0.4") else mp.mpf("0.1")
             for _ in range(200):
-                step = (mp.log(_ndtr(-y)) - mp.log(tail)) / (-mp.npdf(y) / _ndtr(-y))
+                step = (mp.log(ndtr(-y)) - mp.log(tail)) / (-mp.npdf(y) / ndtr(-y))
                 y -= step
                 if abs(step) < mp.mpf(10) ** -50:
                     break
@@ -375,17 +375,17 @@ ONE: dict[str, Real | dict[Index, Real]] = {
     "erf(x)": mp.erf,
     "erfc(x)": mp.erfc,
     "erfinv(x)": _by_order(_erfinv),
-    "ndtr(x)": _ndtr,
+    "ndtr(x)": ndtr,
     "log_ndtr(x)": _log_ndtr,
     "ndtri(x)": _by_order(_ndtri),
     "sinc(x)": _sinc,
-    "sigmoid(x)": _sigmoid,
-    "logsigmoid(x)": lambda x: -_softplus(-x),
-    "softplus(x)": _softplus,
-    "softplus(x, 3)": lambda x: _softplus(3 * x) / 3,
-    "silu(x)": lambda x: x * _sigmoid(x),
-    "mish(x)": lambda x: x * mp.tanh(_softplus(x)),
-    "gelu(x)": lambda x: x * _ndtr(x),
+    "sigmoid(x)": sigmoid,
+    "logsigmoid(x)": lambda x: -softplus(-x),
+    "softplus(x)": softplus,
+    "softplus(x, 3)": lambda x: softplus(3 * x) / 3,
+    "silu(x)": lambda x: x * sigmoid(x),
+    "mish(x)": lambda x: x * mp.tanh(softplus(x)),
+    "gelu(x)": lambda x: x * ndtr(x),
     "gelu(x, 'tanh')": _gelu_tanh,
     "relu(x)": lambda x: max(x, 0),
     "leaky_relu(x)": lambda x: x if x > 0 else mp.mpf(0.01) * x,
@@ -397,8 +397,8 @@ ONE: dict[str, Real | dict[Index, Real]] = {
     "hardswish(x)": lambda x: x * min(max(x + 3, 0), 6) / 6,
     "hardshrink(x)": lambda x: x if abs(x) > 0.5 else mp.mpf(0),
     "softshrink(x)": lambda x: mp.sign(x) * max(abs(x) - mp.mpf(0.5), 0),
-    "binary_cross_entropy_with_logits(x, 0.3)": lambda x: mp.mpf(0.3) * _softplus(-x) + (1 - mp.mpf(0.3)) * _softplus(x),
-    "soft_margin_loss(x, 1.0)": lambda x: _softplus(-x),
+    "binary_cross_entropy_with_logits(x, 0.3)": lambda x: mp.mpf(0.3) * softplus(-x) + (1 - mp.mpf(0.3)) * softplus(x),
+    "soft_margin_loss(x, 1.0)": lambda x: softplus(-x),
     "smooth_l1_loss(x, 0.0)": lambda x: _huber(x, 0),
     "elu(x)": lambda x: x if x > 0 else mp.expm1(x),
     "celu(x, 1.5)": lambda x: x if x > 0 else mp.mpf(1.5) * mp.expm1(x / mp.mpf(1.5)),
@@ -448,8 +448,8 @@ TWO: dict[str, Real | dict[Index, Real]] = {
     "norm([x, y], 3)": lambda x, y: mp.root(abs(x) ** 3 + abs(y) ** 3, 3),
     "norm([x, y], 1.5)": lambda x, y: (abs(x) ** mp.mpf(1.5) + abs(y) ** mp.mpf(1.5)) ** (mp.mpf(2) / 3),
     "logsumexp([x, y])": _log_add,
-    "softmax([x, y])[0]": lambda x, y: _sigmoid(x - y),
-    "log_softmax([x, y])[0]": lambda x, y: -_softplus(y - x),
+    "softmax([x, y])[0]": lambda x, y: sigmoid(x - y),
+    "log_softmax([x, y])[0]": lambda x, y: -softplus(y - x),
     "mse_loss(x, y)": lambda x, y: (x - y) ** 2,
     "huber_loss(x, y)": _huber,
     "poisson_logpmf(x, y)": lambda x, y: x * mp.log(y) - y - _log_factorial(x),

@@ -19,14 +19,12 @@ class Problem(NamedTuple):
         name: its name.
         residuals: the residuals as a list in the language, in which ``x`` is the vector of n unknowns.
         start: the standard start.
-        least: the minimum of the sum of squares in the paper; 0 if all residuals have a common root.
     """
 
     number: int
     name: str
     residuals: str
     start: tuple[float, ...]
-    least: float = 0.0
 
     @property
     def square(self) -> bool:
