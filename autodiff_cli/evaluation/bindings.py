@@ -142,7 +142,9 @@ def constant_value(text: str, name: str, variable: str = "") -> Array:
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
-        error.hint = _value_hint(error, text, name, variable) or error.hint
+        hint = _value_hint(error, text, name, variable)
+        if hint is not None:
+            error.hint = hint
         error.about(label)
         raise
 
