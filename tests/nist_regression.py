@@ -97,6 +97,13 @@ def regression(name: str) -> Regression:
     return Regression(name, MODELS[name], columns, (first, second), values, errors, rss, std)
 
 
+def at_second_start(name: str) -> tuple[str, dict[str, float]]:
+    """Return the expression of a model, and a point: a row of the data with the second starting values."""
+    data = regression(name)
+    row = {column: float(values[len(values) // 2]) for column, values in data.columns.items() if column != "y"}
+    return data.model.partition(" = ")[2], row | data.starts[1]
+
+
 def right_digits(value: float, certified: float) -> float:
     """Return the log relative error: the number of right digits, at most 11, as certified values have 11 digits."""
     error = abs(value - certified) / abs(certified)

@@ -16,7 +16,6 @@ from autodiff_cli.errors import AutodiffError, LimitError
 from autodiff_cli.language.parser import parse
 from autodiff_cli.ops import creation
 from autodiff_cli.report import diagnostics
-from autodiff_cli.script.interpreter import Interpreter
 from autodiff_cli.script.statements import ends_block
 from autodiff_cli.wording import shortened, two_lines
 from tests.shell import ROOT, run
@@ -63,58 +62,6 @@ def test_no_limits_lifts_the_limit_on_elements(monkeypatch: pytest.MonkeyPatch, 
     assert main(["eval", "sum(arange(0, inf))", "--no-limits"]) == 3
     with limits.unlimited(), pytest.raises(LimitError, match="would contain infinitely many numbers"):
         creation.arange(0, float("inf"))
-
-
-@pytest.mark.parametrize(
-    ("program", "message", "hint"),
-    [
-        ("show z", "'z' has no value here", "assign a value first: z = ..."),
-        ("x = tensor(1.0)\ny = np.exp(x)", "'np' has no value here", "write 'exp' instead of 'np.exp'"),
-        (
-            "for i in 1..3:\n    print(i)",
-            "a loop runs over range(...) only",
-            "write 'for i in range(1, 4):' for 1, 2 and 3; for more of Python",
-        ),
-        ("width = 3\nprint(widht)", "'widht' has no value here", "did you mean 'width'?"),
-        (
-            "x = tensor(5.0, requires_grad=true)\nx.register_hook(2*grad)",
-            "'grad' has no value here",
-            "a hook is a function of the gradient, such as lambda g: 2*g",
-        ),
-        (
-            "x = tensor(5.0, requires_grad=true)\nx.register_hook(2*g)",
-            "'g' has no value here",
-            "a hook is a function of the gradient, such as lambda g: 2*g",
-        ),
-        (
-            "x = tensor(5.0, requires_grad=true)\nx.register_hook(g -> 2*g)",
-            "unexpected '>'",
-            "write a function as f(x) = x**2; in a program, also as lambda x: x**2",
-        ),
-        ("x = tensor(5, dtype=float16)", "'float16' has no value here", "did you mean 'float64'?"),
-        ("x = tensor(5, requires_gard=true)", "tensor has no parameter 'requires_gard'", "did you mean 'requires_grad'?"),
-        (
-            "x = linspace(0, 1)",
-            "linspace requires the argument 'steps'",
-            "it is linspace(start, end, steps, dtype=none, device=none, requires_grad=false)",
-        ),
-        ("x = tensor([1, [2]])", "cannot make a tensor of these values", "use numbers, or lists of numbers whose rows"),
-        (
-            "x = tensor(5)\nx.grad_fn.name()",
-            "none has no method 'name'",
-            "a leaf does not have a grad_fn, because no operation computed it",
-        ),
-        ("x = tensor(5.0)\nx.gard", "unknown attribute 'gard'", "did you mean 'grad'?"),
-        ("x = tensor(5.0)\nx.retain_gard", "unknown attribute 'retain_gard'", "did you mean 'retain_grad'?"),
-        ("x = tensor(5.0)\ndir(x)", "unknown function 'dir'", "press Tab after a name and a dot"),
-        ("x = tensor(5)\nx.grad.zero_()", "none has no method 'zero_'", "run the backward pass first: .grad is none until then"),
-    ],
-)
-def test_programs_are_told_what_was_meant(program: str, message: str, hint: str) -> None:
-    with pytest.raises(AutodiffError) as caught:
-        list(Interpreter({}).run(program))
-    assert caught.value.message == message
-    assert (caught.value.hint or "").startswith(hint)
 
 
 @pytest.mark.parametrize("command", ["grad", "diff", "graph", "plot", "map", "root", "minimize", "taylor"])
@@ -180,39 +127,6 @@ def test_a_comma_outside_of_brackets_is_a_list(command: str, capsys: pytest.Capt
     options = ["--to", "c"] if command == "export" else []
     code, said = main([command, "x*y, x+y", *options]), capsys.readouterr().err
     assert (code, "write [x*y, x+y] for a list" in said) == (2, True) or "," not in said.splitlines()[0], said
-
-
-@pytest.mark.parametrize(
-    ("line", "hint"),
-    [
-        ("plot 'sin(x)' --over x=0..6", "write --over x=0:6"),
-        ("plot 'sin(x)' --over 0:6", "write --over x=0:6"),
-        ("plot 'sin(x)' --over t:0:6", "write --over t=0:6"),
-        ("plot 'sin(x)' --over '0 to 2*pi'", "write --over x=0:2*pi"),
-        ("plot 'sin(x)' --over 'x=[0, 6]'", "write --over x=0:6"),
-        ("plot 'sin(x)' --over x=0-6", "write --over x=0:6"),
-        ("plot 'sin(x)' --over x=1e-3", "write --over x=1e-3:TO"),
-        ("plot 'sin(x)' --over 'x=max(1,2)'", "write --over x=max(1,2):TO"),
-        ("eval x --at 3", "write --at x=3"),
-        ("eval y --at 'y 3'", "write --at y=3"),
-        ("eval x --at 3=x", "write --at x=3"),
-        (
-            "eval x --at x=3,5",
-            'write 3.5 with a decimal point; write a vector as --at "x=[3,5]", and several variables as --at x=1,y=2',
-        ),
-        ("eval x --at x=1 --csv", "write --format csv"),
-        ("graph x --at x=1 --svg", "write --format svg"),
-        ("plot x --png", "write -o FILE.png"),
-        ("taylor 'log(1+x)'", "add --at x=VALUE for the series around this value"),
-        ("functions trigg", "did you mean 'triu'?"),
-        ("gradcheck x*y --at x=1,y=2 --claim 3/x", 'name the variable: --claim x="3/x"'),
-        ("root k*x=y --const k=2", "give each unknown a start with --at x=1,y=1, or a range with --over x=-10:10"),
-        ("propagate a*b --at a=3.00,b=2", "write --at a=3.00(1) or --u a=0.001"),
-        ("propagate a*b --at a=[1,2],b=2", "write --u a=0.001"),
-    ],
-)
-def test_hints_repeat_what_was_typed(line: str, hint: str) -> None:
-    assert f"\n  hint: {hint}" in run(f"autodiff {line}")
 
 
 def test_no_real_root_is_said_in_plain_words() -> None:

@@ -78,63 +78,6 @@ def test_tensors_can_be_constants() -> None:
     assert [row["value"] for row in table('autodiff plot "sum(x*v)" --over x=0:1:2 --at "v=[1, 2]"')] == [0, 3]
 
 
-ERRORS = [
-    ("2*pi", "", 2, "a plot needs a variable with a range", "--over x=-3:3"),
-    ("x*y*z", "", 2, "a plot needs a variable with a range", "--over"),
-    ("sin(x)", "--over x=-1:1 --log x", 2, "a logarithmic axis needs a positive range, not -1 to 1", "--over x=1:100"),
-    ("sin(x)", "--over x=0:1 --log y --y-range 0:1", 2, "a logarithmic axis needs a positive range", "--y-range 1:100"),
-    ("x*y", "--log x", 2, "no logarithmic axes", "plot the logarithm of the expression"),
-    ("x*y", "--levels 3", 2, "unknown option '--levels'", "plot the logarithm to show a narrow valley: plot 'log(EXPR)'"),
-    ("x", "--theme dark", 2, "unknown option '--theme'", "a page follows the colors of the browser: -o plot.html"),
-    ("x, x**2", "--order 1", 2, "several expressions are plotted without their derivatives", "one of the expressions"),
-    ("x, y", "--over x=0:1,y=0:1", 2, "several expressions are plotted over one variable", "one of the expressions"),
-    ("1, 2, 3, 4, 5, 6, x", "", 2, "at most 6 expressions, not 7", "several plots"),
-    ("x, lgo(x)", "", 2, "unknown function 'lgo'", "did you mean 'log'?"),
-    ("sin(x)", "--over x", 2, "expects NAME=FROM:TO", "--over x=-3:3"),
-    ("sin(x)", "--over x=3", 2, "has only one end", "--over x=3:TO"),
-    ("sin(x)", "--over x=3:", 2, "has only one end", "--over x=3:TO"),
-    ("sin(x)", "--over x=:3", 2, "has only one end", "--over x=FROM:3"),
-    ("sin(x)", "--over x=:", 2, "has no ends", "--over x=-3:3"),
-    ("sin(x)", "--over x=3:3", 2, "is empty", "--over x=2:4"),
-    ("sin(x)", "--over x=pi:-pi", 2, "goes backwards", "--over x=-pi:pi"),
-    ("sin(x)", "--over x=0:inf", 2, "is not finite", "--over x=-10:10"),
-    ("sin(x)", "--over x=-1e308:1e308", 2, "is not finite", "--over x=-10:10"),
-    ("sin(x)", "--over x=1:1+1e-15", 2, "too narrow", "--over x=0:2"),
-    ("sin(x)", "--over x=0:1:1", 2, "whole number from 2 to 1,000,000, not 1", ""),
-    ("sin(x)", "--over x=0:1:2.5", 2, "whole number", ""),
-    ("sin(x)", "--over x=0:1 --samples 50", 2, "--samples", "x=0:1:500"),
-    ("sin(x)", "--over x=0:1:nan", 2, "whole number", ""),
-    ("sin(x)", "--over x=0:1:2:3", 2, "has 4 parts", "--over x=0:1:500"),
-    ("sin(x)", "--over x=0:a", 2, "is not constant", "use numbers"),
-    ("sin(x)", '--over "x=[1, 2]:3"', 2, "is not a single number", ""),
-    ("sin(x)", "--over if=0:1", 2, "is a keyword", ""),
-    ("sin(x)", "--over x=0:1,x=0:2", 2, "given twice", ""),
-    ("sin(x)", "--over x=0:1 --at x=1", 2, "has a range and a value", "--at x"),
-    ("sin(x)", "--over x=0:1 --const x=1", 2, "has a range and a value", "--const x"),
-    ("a*x*b", "--over x=0:1", 2, "no value for 'a' and 'b'", "--at a=1,b=1"),
-    ("x*y*z", "--over x=0:1,y=0:1,z=0:1", 2, "one or two variables, not 3", "--at z=1"),
-    ("sin(x)", "--over x=0:1 --order 3", 2, "must be 0, 1 or 2", "taylor"),
-    ("x*y", "--over x=0:1,y=0:1 --order 2", 2, "over two variables", "--order"),
-    ("sin(x)", "--over x=0:1 --y-range 2:1", 2, "--y-range: the range 2:1 goes backwards", "--y-range 1:2"),
-    ("sin(x)", "--over x=0:1 -o plot.gif", 2, "cannot tell the format of", ".svg"),
-    ("sin(x)", "--over x=0:1 -o nowhere/at/all.csv", 5, "cannot write", ""),
-    ("sin(x", "--over x=0:1", 2, "never closed", "add a ')'"),
-    ("x*[1, 2]", "--over x=0:1", 3, "shape [2]", "sum it"),
-    ("[x, x]", "--over x=0:1", 2, "two outputs have the name 'x'", "another name"),
-    ("1/x", "--over x=-1:1:3 --strict", 4, "is inf", ""),
-]
-
-
-@pytest.mark.parametrize(("expression", "options", "code", "message", "hint"), ERRORS)
-def test_errors_have_a_way_out(expression: str, options: str, code: int, message: str, hint: str) -> None:
-    said = run(f'autodiff plot "{expression}" {options}')
-    assert said.startswith("error: ")
-    assert said.endswith(f"[exit code {code}]\n")
-    first, _, rest = said.partition("hint: ")
-    assert message in first
-    assert hint in rest
-
-
 def test_what_does_not_occur_is_said() -> None:
     said = run('autodiff plot "x" --over x=0:1:2 --at a=1 -q')
     assert said.endswith("note: 'a' does not occur in the expression\n")

@@ -69,55 +69,6 @@ def test_names_may_have_the_prefixes_of_pytorch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("if x > 0:\n    y = 1", 1, "a program cannot contain 'if'"),
-        ("while True: x = 1", 1, "a program cannot contain 'while'"),
-        ("class A: x = 1", 1, "a program cannot contain 'class'"),
-        ("@torch.no_grad()\ndef f(x): return x", 1, "a program cannot contain '@'"),
-        ("import os", 1, "a program cannot contain 'import'"),
-        ("from os import path", 1, "a program cannot contain 'from'"),
-        ("y = torch.func.functionalize(sin)", 1, "torch.func.functionalize is not available"),
-        ("y = (1)(2)", 1, "a number is not a function"),
-        ("x = ones(2)\ny = sin(x)(x)", 2, "a tensor is not a function"),
-        ("y = torch.func.grad()", 1, "func.grad requires the argument 'func'"),
-        ("for i in [1, 2]: print(i)", 1, "a loop runs over range(...) only"),
-        ("for i in 1..3: print(i)", 1, "a loop runs over range(...) only"),
-        ("for i, j in range(3): print(i)", 1, "'for' must be followed by a name and 'in'"),
-        ("for i in range([1]): print(i)", 1, "range takes one to three"),
-        ("for i in range(1, 2, 0): print(i)", 1, "the step of a range cannot be 0"),
-        ("for i in range(): print(i)", 1, "range takes one to three"),
-        ("for i in range(2):\nprint(i)", 1, "this 'for' block is empty"),
-        ("for i in range(2):\n    x = 1\n      y = 2", 3, "indented differently"),
-        ("for i in range(2):\n    x = 1\n  y = 2", 3, "indented differently"),
-        ("for i in range(2):\n    x = 1\n\ty = 2", 3, "indented differently"),
-        ("return 1", 1, "'return' outside a function"),
-        ("def f(x):\n    for i in range(2):\n        return x", 3, "'return' inside a loop"),
-        ("def f(x):\n    return x\n    y = 1", 3, "a statement follows 'return'"),
-        ("def f(x=1): return x", 1, "must be a plain name"),
-        ("def f: return 1", 1, "'def' must be followed by a name"),
-        ("def f(x):\n    y += 1\n    return y\ny = 1\nf(1)", 2, "not a local name of the function"),
-        ("with open: x = 1", 1, "'with' must be followed by a grad mode"),
-        ("print(1, end='')", 1, "print has no parameters with names"),
-        ("x = 1\nprint(f'{x')", 2, "'{' is never closed"),
-        ("x = 1\nprint(f'x}')", 2, "'}' closes nothing"),
-        ("x = 1\nprint(f'{x:99999d}')", 2, "this format is not supported"),
-        ("x = ones(2)\nprint(f'{x:.2f}')", 2, "unsupported format string"),
-        ("x = 1\nprint(f'{x!r}')", 2, "unexpected character '!'"),
-        ("y = __import__('os')", 1, "unknown function '__import__'"),
-        ("y = 1\ny.__class__", 2, "unknown attribute '__class__'"),
-    ],
-)
-def test_more_of_python_is_refused_in_words(text: str, line: int, message: str) -> None:
-    with pytest.raises(AutodiffError) as caught:
-        list(Interpreter({}).run(text))
-    assert message in caught.value.message
-    assert caught.value.line == line
-    assert caught.value.exit_code == 2
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("torch.func.grad(sin)(ones(2))", "Expected f(*args) to return a scalar Tensor"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -160,40 +161,18 @@ def test_nothing_runs_if_something_cannot_be_read() -> None:
     assert (caught.value.line, "x" in interpreter.names) == (2, False)
 
 
+PROGRAMS = (Path(__file__).parent / "cases" / "programs.txt").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("x = 1\n  y = 2", 2, "indented"),
-        ("with no_grad:\nx = 1", 1, "is empty"),
-        ("with nograd: x = 1", 1, "grad mode"),
-        ("with no_grad x = 1", 1, "a colon is missing"),
-        ("show x,", 1, "missing"),
-        ("import os", 1, "cannot contain 'import'"),
-        (X + "x.backwards()", 2, "unknown function 'backwards'"),
-        (X + "x.gradient", 2, "unknown attribute 'gradient'"),
-        (X + "x.backward", 2, "is a method"),
-        (X + "\n\nx.backward(foo=1)", 4, "no parameter 'foo'"),
-        (X + "x.grad.zero_()", 2, "none has no method 'zero_'"),
-        (X + "x.grad_fn.name()", 2, "none has no method 'name'"),
-        (X + "y = x*1\nshow y.grad_fn", 3, "show requires tensors"),
-        (X + "x.is_leaf = false", 2, "cannot be set"),
-        (X + "x += 1", 2, "a leaf Variable that requires grad"),
-        ("n = [1, 2]\nn @= n", 2, "does not exist for tensors"),
-        ("y", 1, "has no value here"),
-        ("x = tensor([1, 2, 3])\nx[7]", 2, "out of bounds"),
-        ("a, b = 1", 1, "2 names for 1 value"),
-        ("f(a) = a*c\nf(2)", 1, "'c' has no value here"),
-        ("grad([1], 2)", 1, "all inputs have to be Tensors"),
-        ("tensor('a')", 1, "cannot make a tensor of these values"),
-        ("ones(2)[1, 1](2)", 1, "missing operator between"),
-        ("x = grad\n", 1, "has no value here"),
-    ],
+    ("program", "line", "code", "message", "hint"),
+    re.findall(r"(.+?)\n-> (\d+), exit code (\d): (.+?)\n   (.+?)\n(?:\n|\Z)", PROGRAMS, re.DOTALL),
 )
-def test_errors_know_their_line(text: str, line: int, message: str) -> None:
+def test_errors_say_the_line_and_the_way_out(program: str, line: str, code: str, message: str, hint: str) -> None:
     with pytest.raises(AutodiffError) as caught:
-        run(text)
-    assert message in caught.value.message
-    assert caught.value.line == line
+        run(program)
+    error = caught.value
+    assert (error.line, error.exit_code, error.message, error.hint or "no hint") == (int(line), int(code), message, hint)
 
 
 @pytest.mark.parametrize(
