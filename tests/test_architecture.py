@@ -45,7 +45,7 @@ BUDGETS = {
     "compiler": 2949,
     "data": 5786,
     "derivatives": 1080,
-    "evaluation": 3459,
+    "evaluation": 3461,
     "explanation": 2114,
     "gradient_checking": 1006,
     "graph_drawing": 1869,
