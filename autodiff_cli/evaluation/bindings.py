@@ -142,9 +142,9 @@ def constant_value(text: str, name: str, variable: str = "") -> Array:
             hint="use numbers, pi, e, and functions of them",
         ) from None
     except AutodiffError as error:
-        hint = _value_hint(error, text, name, variable)
-        if hint is not None:
-            error.hint = hint
+        way_out = _value_hint(error, text, name, variable)
+        if way_out is not None:
+            error.hint = way_out
         error.about(label)
         raise
 
