@@ -406,3 +406,18 @@ def test_a_model_without_an_equals_sign_is_fitted_to_0() -> None:
     with pytest.raises(AutodiffError) as error:
         ad.fit("a*exp(-x/t) + c", LINE).require()
     assert "the model does not have an '=', so it is fitted to 0" in str(error.value.hint)
+
+
+@pytest.mark.parametrize("period", [1, 12])
+def test_many_rows_begin_at_the_minimum_of_a_part_if_it_has_one(period: int) -> None:
+    """With a period of 12, all rows of the part have the same x, which does not determine the parameters."""
+    rows = 120_000
+    x = np.arange(rows) % 12 / 12 if period == 12 else np.linspace(0, 1, rows)
+    y = 2 * np.exp(-x) + 0.01 * np.random.default_rng(0).standard_normal(rows)
+    found = ad.fit("y = a*exp(-k*x)", {"x": x, "y": y}, at={"a": 1.0, "k": 0.5})
+    expected = optimize.curve_fit(lambda x, a, k: a * np.exp(-k * x), x, y, [2, 1], xtol=1e-14, ftol=1e-14)[0]
+    assert found.converged
+    assert [found.values["a"], found.values["k"]] == pytest.approx(expected, rel=1e-9)
+    assert found.curvature.linear
+    largest = np.argsort(-np.abs(y - found.values["a"] * np.exp(-found.values["k"] * x)), kind="stable")[:3]
+    assert [outlier["row"] for outlier in found.outliers] == (largest + 1).tolist()

@@ -85,6 +85,14 @@ def test_saddle_points_under_constraints_are_left() -> None:
     assert found.value == pytest.approx(2)
 
 
+def test_none_is_an_open_end_of_an_interval() -> None:
+    found = ad.minimize("(t-2)**2 + u**2", {"t": 0, "u": 1}, bounds={"t": (None, 1), "u": (0.5, None)})
+    assert found.solution == {"t": 1, "u": 0.5}
+    for wrong in (5, (1,), (1, None, 2), None):
+        with pytest.raises(UsageError, match="expects t=FROM:TO"):
+            ad.minimize("(t-2)**2", {"t": 0}, bounds={"t": wrong})
+
+
 def test_a_start_outside_the_bounds_is_moved() -> None:
     found = ad.minimize("(x-1)**2", at={"x": -5}, bounds={"x": (0, 3)})
     assert (found.verdict, found.solution, found.start) == ("minimum", {"x": 1}, {"x": -5})

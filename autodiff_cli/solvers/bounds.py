@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array
 
 Interval = tuple[float, float]
+Ends = tuple[float | None, float | None]
+"""The ends of an interval as they are written in Python; ``None`` for an end that is open."""
 
 
 def pairs(values: Iterable[str] | Mapping[str, Any], name: str, example: str = "1") -> list[tuple[str, Any]]:
@@ -33,11 +35,11 @@ def pairs(values: Iterable[str] | Mapping[str, Any], name: str, example: str = "
     )
 
 
-def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) -> dict[str, Interval]:
+def intervals(texts: Iterable[str] | Mapping[str, str | Ends], name: str) -> dict[str, Interval]:
     """Return the intervals in texts such as ``b=0:10,c=:5``, by variable.
 
     Args:
-        texts: the texts; or, in Python, the interval of each variable as a text or as a pair of numbers.
+        texts: the texts; or, in Python, the interval of each variable as a text or as a pair of numbers, ``None`` for no bound.
         name: the setting that contains the texts.
 
     Raises:
@@ -51,8 +53,10 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Interval], name: str) ->
     return result
 
 
-def _interval(variable: str, value: str | Interval, name: str) -> Interval:
-    ends: Sequence[str | float] = value.split(":") if isinstance(value, str) else value
+def _interval(variable: str, value: str | Ends, name: str) -> Interval:
+    ends: Sequence[str | float | None] = (
+        value.split(":") if isinstance(value, str) else value if isinstance(value, tuple | list) else ()
+    )
     if len(ends) != 2:
         raise UsageError(
             f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'",
@@ -64,12 +68,11 @@ def _interval(variable: str, value: str | Interval, name: str) -> Interval:
     return low, high
 
 
-def _end(end: str | float, empty: float, name: str, variable: str) -> float:
-    if not isinstance(end, str):
-        return float(end)
-    if not end.strip():
+def _end(end: str | float | None, empty: float, name: str, variable: str) -> float:
+    """Return an end of an interval as a number; ``empty`` if it is left out."""
+    if end is None or (isinstance(end, str) and not end.strip()):
         return empty
-    value: Array = constant_value(end, name, variable)
+    value: Array = constant_value(end, name, variable) if isinstance(end, str) else np.asarray(end, float)
     if value.ndim or np.isnan(value):
         raise UsageError(
             f"an end of the interval of '{variable}' in {setting(name)} is not a number: {end}", hint="use two numbers"

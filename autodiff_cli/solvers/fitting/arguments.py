@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.data.columns import Data, Dataset, Source
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.bounds import Interval
+    from autodiff_cli.solvers.bounds import Ends, Interval
 
     Start = Value | Interval
     """The start of a parameter: a number, an expression, or a range as a text or a pair of numbers."""
@@ -42,7 +42,7 @@ def problem_of(
     sigma: str | None = None,
     weights: str | None = None,
     fix: Iterable[str] = (),
-    bounds: Iterable[str] | Mapping[str, str | Interval] = (),
+    bounds: Iterable[str] | Mapping[str, str | Ends] = (),
     loss: str | None = None,
     on_error: str = "stop",
     by: str | None = None,

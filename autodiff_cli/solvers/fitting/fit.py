@@ -14,7 +14,7 @@ from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.arguments import problem_of
-from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import MOST, MOST_STEPS, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import CONVERGED, MOST, MOST_STEPS, Minimization, Minimizer
 from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit, fit_groups
 from autodiff_cli.solvers.fitting.predictions import derived_quantities, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
@@ -22,10 +22,11 @@ from autodiff_cli.solvers.fitting.result import Fit, judge
 from autodiff_cli.solvers.fitting.starts import with_starts
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
     from autodiff_cli.command_result import Record
     from autodiff_cli.data.columns import Data
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.solvers.bounds import Interval
+    from autodiff_cli.solvers.bounds import Ends
     from autodiff_cli.solvers.fitting.arguments import Start
     from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Watch
 
@@ -60,7 +61,7 @@ def fit(
     sigma: str | None = None,
     weights: str | None = None,
     fix: Iterable[str] = (),
-    bounds: Iterable[str] | Mapping[str, str | Interval] = (),
+    bounds: Iterable[str] | Mapping[str, str | Ends] = (),
     loss: str | None = None,
     level: float = 0.95,
     trace: bool = False,
@@ -177,9 +178,25 @@ def solve(problem: FitProblem, level: float, trace: bool = False) -> Fit:
     return result
 
 
+LONG = 100_000
+"""The number of rows from which the steps begin at the minimum of a part of the rows, which takes few steps to that of all."""
+PART = 10_000
+"""The number of rows of that part; its minimum is about as close as the standard errors of so many rows."""
+
+
+def _first_point(problem: FitProblem, most: int) -> Vector:
+    """Return where the steps begin: at the start, or for long data at the minimum of evenly spaced rows."""
+    rows = problem.data.rows
+    if rows < LONG or problem.is_reduced:
+        return problem.first
+    part = problem.only(np.arange(0, rows, rows // PART))
+    outcome = Minimizer(part.objective, problem.first[None], problem.box, most).run()
+    return outcome.point[0] if outcome.ended[0] == CONVERGED else problem.first
+
+
 def _minimized(problem: FitProblem, most: int, watch: Watch | None) -> Minimization:
     """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several."""
-    first = Minimizer(problem.objective, problem.first[None], problem.box, most, watch).run()
+    first = Minimizer(problem.objective, _first_point(problem, most)[None], problem.box, most, watch).run()
     if not problem.errors:
         return first
     plain = replace(problem, errors={})

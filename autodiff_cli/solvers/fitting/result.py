@@ -234,7 +234,9 @@ def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[Re
     u = problem.objective.residuals(point[None])
     if not unit or not np.isfinite(u).all():
         return []
-    largest = np.argsort(-np.abs(u), kind="stable")[:OUTLIERS]
+    size = np.abs(u)
+    candidates = np.flatnonzero(size >= np.partition(size, -OUTLIERS)[-OUTLIERS]) if len(u) > OUTLIERS else np.arange(len(u))
+    largest = candidates[np.argsort(-size[candidates], kind="stable")][:OUTLIERS]
     return [
         {"row": problem.data.line(i), "place": problem.data.place(i), "standardized": float(u[i] / unit)} for i in largest.tolist()
     ]

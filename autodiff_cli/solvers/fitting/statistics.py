@@ -19,8 +19,6 @@ from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.problem import FitProblem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from autodiff_cli.arrays import Mask, Matrix, Stack, Vector
 
 
@@ -164,22 +162,29 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
         square = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
     inverse = np.linalg.inv(facts.linear.factor[0])
     whole = 0.0
-    tangent = np.zeros((n, n, n))
     rows, columns = np.tril_indices(n)
+    tangent = np.zeros((len(rows), n))
+    # The lower triangle of the second derivatives in the coordinates in which the linear model has unit slopes
+    both = np.einsum("ja,kb->jkab", inverse, inverse)[:, :, rows, columns]
+    change = both[rows, columns] + np.where((rows > columns)[:, None], both[columns, rows], 0.0)
     for block in problem.objective.blocks("second", point[None]):
-        second = np.empty((n, n, block.shape[1]))
-        second[rows, columns] = second[columns, rows] = block[n + 1 :]
-        second = np.einsum("ja,jkm,kb->abm", inverse, second, inverse, optimize=True)
-        whole += _squares(second.transpose(2, 0, 1))
-        tangent += np.einsum("ji,jm,abm->iab", inverse, block[:n], second, optimize=True)
-    inside = _squares(tangent)
+        second = change.T @ block[n + 1 :]
+        whole += _squares(second, rows == columns)
+        tangent += second @ (inverse.T @ block[:n]).T
+    inside = _squares(tangent, rows == columns)
     unit = math.sqrt(square / (n * (n + 2)))
     return Curvature(math.sqrt(inside) * unit, math.sqrt(max(whole - inside, 0.0)) * unit)
 
 
-def _squares(arrays: NDArray[np.float64]) -> float:
-    """Return the sum over arrays (.., n, n) of twice the squares of all elements plus the square of the trace."""
-    return float(2 * np.sum(arrays**2) + np.sum(np.einsum("iaa->i", arrays) ** 2))
+def _squares(triangles: Matrix, diagonal: Mask) -> float:
+    """Return the sum over symmetric matrices of twice the squares of all elements plus the square of the trace.
+
+    Args:
+        triangles: the lower triangle of each matrix as a column.
+        diagonal: which elements are on the diagonal.
+    """
+    weights = np.where(diagonal, 2.0, 4.0)
+    return float(weights @ np.einsum("ij,ij->i", triangles, triangles) + np.sum(triangles[diagonal].sum(axis=0) ** 2))
 
 
 DIGITS = 34

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, 
 from autodiff_cli.command_result import Named, Record, plain
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.evaluation.note_phrases import note
-from autodiff_cli.solvers.bounds import Interval, check_names, intervals
+from autodiff_cli.solvers.bounds import Ends, check_names, intervals
 from autodiff_cli.solvers.minima.newton_trust_region import DENSE
 from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start
 from autodiff_cli.solvers.minima.search import Search
@@ -116,7 +116,7 @@ def minimize(
     at: Mapping[str, Value],
     const: Mapping[str, Value] | None = None,
     *,
-    bounds: Iterable[str] | Mapping[str, str | Interval] = (),
+    bounds: Iterable[str] | Mapping[str, str | Ends] = (),
     subject: str | Sequence[str] = (),
     maximize: bool = False,
     sensitivity: Sequence[str] = (),

@@ -131,11 +131,14 @@ def triangle(blocks: Iterable[Matrix], n: int) -> Matrix:
     Source: Demmel, Grigori, Hoemmen, Langou, "Communication-optimal parallel and sequential QR and LU factorizations" (2012).
     """
     rows = max(SMALL // n, 2 * n)
-    total = np.zeros((0, n))
+    factors = [np.zeros((n, n))]
     for block in blocks:
-        for start in range(0, len(block), rows):
-            total = triangles(np.vstack([total, block[start : start + rows]]))
-    return np.vstack([total, np.zeros((n - len(total), n))])
+        whole = len(block) - len(block) % rows
+        factors += [*triangles(block[:whole].reshape(-1, rows, n)), triangles(block[whole:])]
+    while len(factors) > 1:  # the factors of several blocks are as many rows as one block
+        count = max(rows // n, 2)
+        factors = [triangles(np.vstack(factors[i : i + count])) for i in range(0, len(factors), count)]
+    return factors[0]
 
 
 def triangles(stack: Stack) -> Stack:
