@@ -6,7 +6,7 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enabled, is_recording
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of
@@ -161,13 +161,6 @@ class LostEdge(tuple[Any, ...]):
     __bool__ = __getitem__ = __iter__ = _refuse
 
 
-class Version(NamedTuple):
-    """The number of in-place changes of memory: in total, and since a node was recorded."""
-
-    version: int
-    later: int
-
-
 def check_changeable(tensor: Tensor) -> None:
     """Check that a tensor may be changed in place: an inference tensor only in ``inference_mode``.
 
@@ -192,13 +185,13 @@ def refuse_inference(node: Node) -> None:
         )
 
 
-def changes_since(saved: Any, sequence_nr: int) -> Version:
+def changes_since(saved: Any, sequence_nr: int) -> tuple[int, int]:
     """Return how often the memory of a saved value was changed in place, in total and since a node was recorded."""
     extra = getattr(saved, "_extra", None)
     root = None if extra is None else (saved if extra.base is None else extra.base)._extra
     if root is None or root.changes is None:
-        return Version(0, 0)
-    return Version(root.version, sum(when > sequence_nr for when in root.changes))
+        return 0, 0
+    return root.version, sum(when > sequence_nr for when in root.changes)
 
 
 def changed_message(tensor: Tensor, version: int, later: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from autodiff_cli.evaluation.names import cut_names
 from autodiff_cli.evaluation.trace import Trace
 from autodiff_cli.language.tree import Syntax, walk
 from autodiff_cli.limits import check_printed, places
+from autodiff_cli.structs import Struct
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def name_list(names: Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-class TensorRow(NamedTuple):
+class TensorRow(Struct):
     """The state of one tensor after the backward pass.
 
     Attributes:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.language.tree import Syntax
+from autodiff_cli.structs import Struct
 
 
-class Step(NamedTuple):
+class Step(Struct):
     """An operation of an evaluation.
 
     Attributes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from autodiff_cli.structs import Struct
 
 STATEMENT, CONDITIONAL, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM = range(12)
 """The precedence levels; an operator with a higher level binds more tightly."""
 
 
-class Operator(NamedTuple):
+class Operator(Struct):
     """An operator of the language.
 
     Attributes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.trace import Step, elementwise_shape, flat_inputs, raw
+from autodiff_cli.structs import Struct
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask
@@ -23,7 +24,7 @@ _BRANCHING_AT_0 = ("xlogy", "xlog1py")
 """Functions that switch branches where their first argument is 0."""
 
 
-class Switch(NamedTuple):
+class Switch(Struct):
     """A step that switches branches at the point.
 
     Attributes:

@@ -217,7 +217,7 @@ class Interpreter(Blocks):
         name = unparse(tree)
         value = self.evaluate(tree)
         if value is None:
-            return {**dict.fromkeys(TensorRow._fields), "name": name, "expression": name, "shape": None}
+            return {**dict.fromkeys(TensorRow.__annotations__), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             raise ArgumentError(
                 f"show requires tensors, not {value_description(value)}",

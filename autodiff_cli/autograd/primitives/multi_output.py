@@ -28,7 +28,7 @@ class MultiOutputNode(OpNode):
         return (self.vjps[0](grad if isinstance(grad, list) else [grad], *values),)
 
 
-class MultiOutput(Declared):
+class MultiOutput(Declared, kw_only=True):
     """An operation with several results; see ``Declarations.several``.
 
     Attributes:

@@ -111,7 +111,8 @@ class SingleNode(OpNode):
     def check_saved(self) -> None:
         if self.recover is not None and isinstance(self._saved, tuple):
             x, out = self._saved
-            if changes_since(x, self.sequence_nr).later:
+            _, later = changes_since(x, self.sequence_nr)
+            if later:
                 self._saved = tensor_on(self.recover(out), self._edges[0]), out
         super().check_saved()
 

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, dataclass_transform
+from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import Kind, bind, checks_of, converted
 from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.structs import Struct
 
 TensorFunction = Callable[..., Any]
 """A public function: it takes tensors, arrays and numbers, and returns a tensor if an argument is a tensor."""
@@ -24,15 +25,7 @@ def _undefined(*args: object) -> None:
     raise NotImplementedError("the function of the primitive is not set")
 
 
-@dataclass_transform(kw_only_default=True)
-class Record:
-    """An object whose annotated attributes are the keyword arguments of its class; importing ``dataclasses`` takes too long."""
-
-    def __init__(self, **attributes: Any) -> None:
-        self.__dict__.update(attributes)
-
-
-class Declared(Record):
+class Declared(Struct, kw_only=True):
     """A function that is declared with its computation on arrays.
 
     Attributes:
@@ -80,7 +73,7 @@ class Declared(Record):
         return arguments
 
 
-class Primitive(Declared):
+class Primitive(Declared, kw_only=True):
     """An operation with VJP rules and one result.
 
     Attributes:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
-from autodiff_cli.autograd.primitives.primitive import Record, TensorFunction, argument_names
+from autodiff_cli.autograd.primitives.primitive import TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
+from autodiff_cli.structs import Struct
 
 Predicate = Callable[..., Any]
 """A function that computes a mask from arrays; its parameters are parameters of the operation, by name."""
@@ -20,7 +21,7 @@ FUNCTIONS: OnDemand[FunctionInfo] = OnDemand()
 """The functions of the language by all their names; a lookup of a missing name imports the modules of less common functions."""
 
 
-class FunctionInfo(Record):
+class FunctionInfo(Struct, kw_only=True):
     """A function of the language.
 
     Attributes:

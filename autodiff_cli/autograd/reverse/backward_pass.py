@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,10 @@ from autodiff_cli.autograd.primitives.structural import cast, sum_to, summed
 from autodiff_cli.autograd.reverse.accumulate import accumulate, as_tensor
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import named
+from autodiff_cli.structs import Struct
 
 
-class Visit(NamedTuple):
+class Visit(Struct):
     """A node that a backward pass ran.
 
     Attributes:
