@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import math
-import threading
 import weakref
+from _thread import RLock  # the class behind threading.RLock; importing threading takes as long as ten small modules
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -50,7 +50,7 @@ class _Memory:
     def __init__(self) -> None:
         self.bytes = 0
         self._arrays: dict[int, weakref.ref[Any]] = {}
-        self._lock = threading.RLock()  # an array may be freed while another one is added, also by the same thread
+        self._lock = RLock()  # an array may be freed while another one is added, also by the same thread
 
     def add(self, array: Any) -> None:
         """Count an array until it is freed."""

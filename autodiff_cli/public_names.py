@@ -41,7 +41,6 @@ from autodiff_cli.gradient_checking.check import Report as Report
 from autodiff_cli.gradient_checking.check import gradcheck as gradcheck
 from autodiff_cli.limits import unlimited as unlimited
 from autodiff_cli.ops import arithmetic as _arithmetic
-from autodiff_cli.ops import counting as _counting
 from autodiff_cli.ops.casts import *  # noqa: F403
 from autodiff_cli.ops.creation import *  # noqa: F403
 from autodiff_cli.ops.generators import *  # noqa: F403
@@ -91,5 +90,4 @@ e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 # Functions with parameters that operators or functions of the language do not have, and a context manager.
 add, sub, subtract = _arithmetic.add, _arithmetic.sub, _arithmetic.sub
 div = divide = true_divide = _arithmetic.div
-where = _counting.where
 no_grad = _modes.no_grad

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ def as_dtype(dtype: DTypeLike | None) -> DType:
     Raises:
         DtypeError: if tensors cannot have this type.
     """
-    if isinstance(dtype, str) and not _NAME.fullmatch(dtype):
+    if isinstance(dtype, str) and dtype not in _NAMES:
         raise DtypeError(f"unknown type '{dtype}'", hint=USE)
     try:
         numpy_type: DType = np.dtype(dtype)
@@ -87,7 +86,10 @@ def as_dtype(dtype: DTypeLike | None) -> DType:
     return numpy_type
 
 
-_NAME = re.compile(r"float(16|32|64)?|half|single|double|u?int(8|16|32|64)?|bool")
+_NAMES = (
+    *("float", "float16", "float32", "float64", "half", "single", "double", "bool"),
+    *("int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64"),
+)
 USE = "use float64, float32, float16, int64, int32, int16, int8, uint8 or bool"
 
 

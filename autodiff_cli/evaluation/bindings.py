@@ -27,7 +27,7 @@ _NAME_AND_VALUE = r"([^\W\d]\w*)(?:\s*:\s*|\s+)([^\s].*)"
 """A name and a value without ``=``."""
 _RANGE_SEPARATOR = r"\s*(?:\.{2,}|[,;]|\bto\b|(?<=[\d)])-(?=[\d.]))\s*"
 """What separates the ends of a range elsewhere."""
-_BINDING_COMMA = re.compile(r",(?=\s*[^\W\d]\w*\s*=[^=])")
+_BINDING_COMMA = r",(?=\s*[^\W\d]\w*\s*=[^=])"
 """A comma that is followed by another ``NAME=``."""
 
 
@@ -77,7 +77,8 @@ def split_bindings(text: str, name: str, example: str = "1") -> list[tuple[str, 
     Raises:
         UsageError: if ``=`` is missing, or the text before ``=`` is not a valid name.
     """
-    return [_split_binding(piece, name, example) for piece in split_outside_brackets(text, _BINDING_COMMA)]
+    parts = split_outside_brackets(text, re.compile(_BINDING_COMMA)) if "," in text else [text.strip()]
+    return [_split_binding(part, name, example) for part in parts]
 
 
 def _split_binding(text: str, name: str, example: str) -> tuple[str, str]:

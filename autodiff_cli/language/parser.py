@@ -16,7 +16,7 @@ from autodiff_cli.limits import lifted
 
 MOST_TOKENS = 500_000
 """The maximum number of tokens of a program; parsing and evaluating this many takes about ten seconds."""
-_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+_CONTROL = "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]"
 """Control characters, which are refused even in strings and comments, because a terminal would interpret them in messages."""
 _OPEN = {"(": ")", "[": "]"}
 _WITH_COMMAS = r"\d+(?:,\d+)+(?:\.\d+)?"
@@ -44,9 +44,8 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         raise _too_long_error(f"{len(source):,} characters")
     if not _TABLES:
         _load_tables()
-    control = _CONTROL.search(source, start)
-    if control is not None:
-        raise _bad_character_error(source, control.start())
+    if not source.isprintable() and (control := re.search(_CONTROL, source[start:])):
+        raise _bad_character_error(source, start + control.start())
     ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
     match = _TOKEN.match
     tokens: list[Syntax] = []

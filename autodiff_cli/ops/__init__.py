@@ -31,7 +31,17 @@ def _replaced_by(module: str, name: str) -> Callable[..., Any]:
     return operator
 
 
+def _compared(name: str) -> Any:
+    """Return the operator of a comparison, which leaves ``None`` and texts to Python."""
+    return lambda self, other: NotImplemented if other is None or isinstance(other, str) else FUNCTIONS[name].function(self, other)
+
+
 # The interpreter looks operators up in the class, so they cannot wait for Tensor.__getattr__.
-_MODULES = {"__getitem__": "indexing", "__iter__": "views", "__matmul__": "rules.contract", "__rmatmul__": "rules.contract"}
-for _name, _module in _MODULES.items():
-    setattr(Tensor, _name, _replaced_by(_module, _name))
+_OPERATORS = {
+    **dict.fromkeys(("lt", "le", "gt", "ge", "and", "or", "xor", "rand", "ror", "rxor", "invert"), "rules.comparison"),
+    **dict.fromkeys(("lshift", "rshift", "rlshift", "rrshift"), "rules.comparison"),
+    **{"getitem": "indexing", "iter": "views", "matmul": "rules.contract", "rmatmul": "rules.contract"},
+}
+for _name, _module in _OPERATORS.items():
+    setattr(Tensor, f"__{_name}__", _replaced_by(_module, f"__{_name}__"))
+Tensor.__eq__, Tensor.__ne__ = _compared("eq"), _compared("ne")  # type: ignore[method-assign]

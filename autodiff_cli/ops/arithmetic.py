@@ -8,13 +8,11 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.argument_kinds import operand
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.structural import where as choose
 from autodiff_cli.autograd.primitives.types import Number, Operand
-from autodiff_cli.autograd.tensor import Tensor, add_methods
+from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.numerics.arithmetic import is_number, is_plain, weak
 from autodiff_cli.ops.rules import arithmetic as rules
-from autodiff_cli.ops.rules import comparison
 from autodiff_cli.ops.rules.elementary import trunc
 
 
@@ -80,16 +78,3 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
 
 
 Tensor.div = true_divide = div  # type: ignore[attr-defined]
-
-
-def _or_unequal(compare: TensorFunction) -> Any:
-    """Return a method that calls ``compare``, but leaves comparisons with ``None`` and with text to Python."""
-    return lambda self, other: NotImplemented if other is None or isinstance(other, str) else compare(self, other)
-
-
-Tensor.__eq__ = _or_unequal(comparison.eq)  # type: ignore[method-assign]
-Tensor.__ne__ = _or_unequal(comparison.ne)  # type: ignore[method-assign]
-
-
-where = comparison.declare.described(choose)
-add_methods(where=lambda self, condition, other: where(condition, self, other))

@@ -9,8 +9,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import add_at
-from autodiff_cli.autograd.primitives.structural import where as choose
-from autodiff_cli.autograd.primitives.types import Operand, Positions, Value, array_of
+from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
 from autodiff_cli.errors import GraphError
 from autodiff_cli.numerics.counting import counts
 from autodiff_cli.numerics.positions import gather_key, place_along
@@ -19,20 +18,12 @@ from autodiff_cli.ops.positions import scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (
     declare,
     elements_in,
-    nonzero,
     occurrences,
     reduced_at,
     run_parts,
     unique_parts,
 )
 from autodiff_cli.ops.rules.positions import dropped
-
-
-def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Any:
-    """The elements of ``input`` where ``condition`` is true and of ``other`` elsewhere; without both, the positions of true."""
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    return choose(condition, input, other)
 
 
 @declare.described

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.command_result import CommandResult
-from autodiff_cli.formats import FORMATS
 from autodiff_cli.limits import check_printed
 from autodiff_cli.report.control_characters import visible, visible_json
 from autodiff_cli.report.numbers import exact, exact_array, finite_or_text
@@ -34,6 +33,8 @@ def render(style: str, result: CommandResult) -> str:
     """
     if style in WRITERS:
         return WRITERS[style](result)
+    from autodiff_cli.formats import FORMATS
+
     return delimited(_cells(result), FORMATS[style].delimiter)
 
 

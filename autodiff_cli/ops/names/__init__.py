@@ -1,7 +1,7 @@
 """The functions of each module, and those with in-place methods.  Made by ``python grammar/compile_rules.py``.  Do not edit."""
 
 MODULES = {
-    'arithmetic': 'mod pow power remainder where',
+    'arithmetic': 'mod pow power remainder',
     'arrange': 'atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod column_stack combinations diag diff dsplit dstack flip hsplit hstack meshgrid repeat repeat_interleave tensor_split tile vander vsplit vstack',
     'contract': 'chain_matmul cross einsum inner kron multi_dot tensordot',
     'counting': 'bincount isin scatter_reduce unique unique_consecutive',
@@ -40,5 +40,6 @@ MODULES = {
     'rules.views': 'diagonal ravel unbind unflatten',
     'shape': 'expand permute reshape stack view',
     'views': 'chunk contiguous moveaxis movedim narrow select split',
+    'where': 'where',
 }
 IN_PLACE = 'sigmoid relu add mul multiply neg negative sub subtract div divide true_divide floor_divide remainder fmod pow addcmul addcdiv lerp tril triu i0 bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor logical_not heaviside clamp clip clamp_min clamp_max addmm baddbmm masked_scatter scatter_reduce addmv addr addbmm exp expm1 exp2 log log1p log2 log10 sqrt rsqrt reciprocal square sign sgn floor ceil trunc round abs absolute frac deg2rad rad2deg sin cos tan asin arcsin acos arccos atan arctan atan2 arctan2 hypot sinh cosh tanh asinh arcsinh acosh arccosh atanh arctanh lgamma digamma polygamma igamma igammac xlogy logit nan_to_num masked_fill scatter scatter_add index_add index_copy index_fill put index_put cumsum cumprod copysign ldexp float_power erf erfc erfinv sinc'

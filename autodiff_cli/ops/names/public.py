@@ -1,6 +1,6 @@
 """Names of functions.  Made by ``python grammar/compile_rules.py``.  Do not edit."""
 
-from autodiff_cli.ops.arithmetic import remainder as mod, pow as pow, pow as power, remainder as remainder, where as where
+from autodiff_cli.ops.arithmetic import remainder as mod, pow as pow, pow as power, remainder as remainder
 from autodiff_cli.ops.arrange import atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod, column_stack as column_stack, combinations as combinations, diag as diag, diff as diff, dsplit as dsplit, dstack as dstack, flip as flip, hsplit as hsplit, hstack as hstack, meshgrid as meshgrid, repeat as repeat, repeat_interleave as repeat_interleave, tensor_split as tensor_split, tile as tile, vander as vander, vsplit as vsplit, vstack as vstack
 from autodiff_cli.ops.contract import chain_matmul as chain_matmul, cross as cross, einsum as einsum, inner as inner, kron as kron, chain_matmul as multi_dot, tensordot as tensordot
 from autodiff_cli.ops.counting import bincount as bincount, isin as isin, scatter_reduce as scatter_reduce, unique as unique, unique_consecutive as unique_consecutive
@@ -39,3 +39,4 @@ from autodiff_cli.ops.rules.stop_gradient import detach as detach, no_grad as no
 from autodiff_cli.ops.rules.views import diagonal as diagonal, ravel as ravel, unbind as unbind, unflatten as unflatten
 from autodiff_cli.ops.shape import expand as expand, permute as permute, reshape as reshape, stack as stack, view as view
 from autodiff_cli.ops.views import chunk as chunk, contiguous as contiguous, movedim as moveaxis, movedim as movedim, narrow as narrow, select as select, split as split
+from autodiff_cli.ops.where import where as where
