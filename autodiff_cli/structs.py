@@ -21,6 +21,10 @@ class Struct:
     def __init_subclass__(cls, *, kw_only: bool = False) -> None:
         """Accept the setting ``kw_only``, by which type checkers allow only keyword arguments."""
 
-    def replaced(self, **changes: Any) -> Self:
-        """Return a copy with other values of some attributes."""
+    def _asdict(self) -> dict[str, Any]:
+        """Return the arguments by name, as a ``NamedTuple`` does."""
+        return dict(self.__dict__)
+
+    def _replace(self, **changes: Any) -> Self:
+        """Return a copy with other values of some attributes, as a ``NamedTuple`` does."""
         return type(self)(**{**self.__dict__, **changes})

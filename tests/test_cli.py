@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autodiff_cli.cli.plain_evaluation import PlainEvaluation
 from tests.processes import LIMIT, completed, started, until
 from tests.shell import streams
 
@@ -264,3 +265,50 @@ def test_an_expression_that_looks_like_an_option() -> None:
     assert run("grad", "-a", "--at", "a=2", "-q").stdout == "-1.0\n"
     assert run("grad", "-a", "--at", "x=1,a=2", "-q").stdout == "0.0\n-1.0\n"
     assert run("grad", "-a", "a=2", "a*a", "-q").stdout == "4.0\n"
+
+
+@pytest.mark.parametrize("command", ["eval", "grad"])
+@pytest.mark.parametrize("output", [[], ["--json"], ["-q"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["log(x**3)", "--at", "x=5"],
+        ["sum(k*x*y)", "-a", "x=2,y=[1, 2]", "--const", "k=3"],
+        ["abs(x)/x", "--at", "x=0"],
+        ["x + y", "--at", "x=1"],
+        ["x +", "--at", "x=1"],
+        ["x", "--at", "x=1", "--at", "x=2"],
+        ["[x, 2*x]", "--at", "x=1"],
+    ],
+)
+def test_common_options_mean_the_same_with_and_without_click(command: str, output: list[str], words: list[str]) -> None:
+    assert PlainEvaluation.from_args([command, *words, *output]) is not None
+    plain = run(command, *words, *output)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlainEvaluation, "from_args", lambda args: None)
+        by_click = run(command, *words, *output)
+    assert (plain.stdout, plain.stderr, plain.returncode) == (by_click.stdout, by_click.stderr, by_click.returncode)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "x y",
+        "-x",
+        "x --at",
+        "x --json -q",
+        "x -q -q",
+        "x --strict",
+        "--at x=1 x",
+        "-q x",
+        "x --json --at x=1",
+        "x --at=x=1",
+        "-q --at q=1",
+    ],
+)
+def test_click_reads_the_other_command_lines(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PlainEvaluation.from_args(["eval", *words.split()]) is None
+    assert PlainEvaluation.from_args(["eval", "x"]) is not None
+    monkeypatch.setenv("AUTODIFF_FORMAT", "csv")
+    assert PlainEvaluation.from_args(["eval", "x"]) is None

@@ -6,6 +6,7 @@ only click; the module of a command is imported when the command is called.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -132,3 +133,23 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(_WELCOME)
+
+
+def invoke(args: list[str]) -> int:
+    """Run the command of a command line, flush its output, and return the exit code.
+
+    Raises:
+        UsageError: if the command line is wrong.
+    """
+    try:
+        # cli.main would treat a broken pipe as a failure.
+        with cli.make_context("autodiff", args) as context:
+            cli.invoke(context)
+        sys.stdout.flush()
+        return 0
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    except click.UsageError as error:
+        from autodiff_cli.cli.usage_errors import in_plain_words
+
+        raise in_plain_words(error) from None

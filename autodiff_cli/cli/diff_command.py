@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import name_list, read_expression
 
 
 @click.command("diff", cls=ExpressionCommand)
@@ -44,9 +45,9 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.symbolic.differentiate import diff
 
-    settings |= {"wrt": options.names(settings["wrt"]), "symmetric": options.names(settings["symmetric"]) or ()}
+    settings |= {"wrt": name_list(settings["wrt"]), "symmetric": name_list(settings["symmetric"]) or ()}
     settings["shape"] = options.shapes(settings["shape"])
-    result = diff(options.read_expression(expr), bindings(at, "at") if at else None, bindings(const, "const"), **settings)
+    result = diff(read_expression(expr), bindings(at, "at") if at else None, bindings(const, "const"), **settings)
 
     def latex() -> str:
         import numpy as np

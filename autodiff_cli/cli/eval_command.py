@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import PointOptions, name_list
 
 
 @click.command("eval", cls=ExpressionCommand)
@@ -24,7 +25,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording a graph.")
 @options.verify
 @options.numbers_output
-def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
+def command(point: PointOptions, out: Output, **settings: Any) -> None:
     """Evaluate EXPR, run the backward pass, and show every tensor with its gradient.
 
     \b
@@ -33,8 +34,8 @@ def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives.evaluate import evaluate
 
-    settings["retain_grad"] = options.names(settings["retain_grad"]) or ()
-    settings["inputs"] = options.names(settings["inputs"])
+    settings["retain_grad"] = name_list(settings["retain_grad"]) or ()
+    settings["inputs"] = name_list(settings["inputs"])
     out.emit(evaluate(**point.keywords(), **settings, strict=out.strict))
 
 
@@ -43,7 +44,7 @@ def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
 @options.order()
 @options.verify
 @options.numbers_output
-def grad(point: options.PointOptions, out: Output, **settings: Any) -> None:
+def grad(point: PointOptions, out: Output, **settings: Any) -> None:
     """Print the gradient of EXPR with respect to every --at variable.
 
     \b

@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import name_list, read_expression
 
 
 @click.command("export", cls=ExpressionCommand)
@@ -49,6 +50,6 @@ def command(
     to = to or target_for(path)
     stem = os.path.splitext(os.path.basename(path or ""))[0]
     name = stem if stem.isidentifier() else "f"
-    source, lengths, matrices = options.read_expression(expr), options.shapes(shape), options.names(symmetric) or ()
-    text = export(source, to, name, options.names(wrt), order, bindings(const, "const"), lengths, matrices)
+    source, lengths, matrices = read_expression(expr), options.shapes(shape), name_list(symmetric) or ()
+    text = export(source, to, name, name_list(wrt), order, bindings(const, "const"), lengths, matrices)
     Output(to, path=None if path == "-" else path).write(text)

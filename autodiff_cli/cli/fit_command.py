@@ -11,6 +11,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.cli.point_options import name_list, read_expression
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
@@ -90,12 +91,12 @@ def command(
         raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
-    source = inputs.named(files, input_style.style(files), options.names(columns))
+    source = inputs.named(files, input_style.style(files), name_list(columns))
     settings["const"] = bindings(settings["const"], "const")
     settings["let"] = dict(map(options.as_let, settings.pop("lets")))
-    settings |= {name: options.names(settings[name]) or () for name in ("fix", "share")}
-    settings["where"] = settings["where"] and options.read_expression(settings["where"])
-    result = fit(options.read_expression(expr), source, **settings)
+    settings |= {name: name_list(settings[name]) or () for name in ("fix", "share")}
+    settings["where"] = settings["where"] and read_expression(settings["where"])
+    result = fit(read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
         solver_options.emit(out, result)

@@ -7,6 +7,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import PointOptions
 
 
 @click.command("gradcheck", cls=ExpressionCommand)
@@ -20,7 +21,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
 @options.output(options.quiet_notes, options.precision, bare="verdict")
-def command(point: options.PointOptions, order: int, claim: tuple[str, ...], strict: bool, out: Output) -> None:
+def command(point: PointOptions, order: int, claim: tuple[str, ...], strict: bool, out: Output) -> None:
     """Compare every derivative of EXPR with finite differences; exit with code 1 if one is wrong.
 
     \b

@@ -7,6 +7,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import PointOptions
 
 
 def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
@@ -22,7 +23,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
     "--depth", callback=_levels, metavar="N|all", help="Number of levels below the output.  [default: as many as stay readable]"
 )
 @options.output(options.quiet_notes, options.precision, use="graph", files=("graph file",), bare="")
-def command(point: options.PointOptions, backward: bool, saved: bool, depth: int | None, out: Output) -> None:
+def command(point: PointOptions, backward: bool, saved: bool, depth: int | None, out: Output) -> None:
     """Show the graph of EXPR, whose edges connect each step to its inputs; --at adds values and gradients.
 
     \b

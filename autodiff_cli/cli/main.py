@@ -9,10 +9,7 @@ from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
 
-import click
-
 from autodiff_cli import signals
-from autodiff_cli.cli.commands import cli
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
 INTERRUPTED = 130
@@ -61,7 +58,7 @@ def attempt(action: Callable[[], int | AutodiffError], args: list[str]) -> int |
         return copy_context().run(action)
     except AutodiffError as error:
         return error
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
@@ -91,22 +88,22 @@ def _unforeseen(problem: BaseException, args: list[str]) -> AutodiffError:
 
 
 def _invoke(args: list[str]) -> int:
-    try:
-        if _COMPLETE in os.environ:
-            from autodiff_cli.cli.shells import complete
+    """Answer a request for completion, or run a command and flush its output; return the exit code."""
+    if _COMPLETE in os.environ:
+        from autodiff_cli.cli.shells import complete
 
-            return complete(cli, _COMPLETE)
-        # cli.main would treat a broken pipe as a failure.
-        with cli.make_context("autodiff", args) as context:
-            cli.invoke(context)
-        sys.stdout.flush()
-        return 0
-    except click.exceptions.Exit as stop:
-        return int(stop.exit_code)
-    except click.UsageError as error:
-        from autodiff_cli.cli.usage_errors import in_plain_words
+        return complete(_COMPLETE)
+    if args[:1] in (["eval"], ["grad"]):  # the other commands need not import the module
+        from autodiff_cli.cli.plain_evaluation import PlainEvaluation
 
-        raise in_plain_words(error) from None
+        plain = PlainEvaluation.from_args(args)
+        if plain is not None:
+            plain.run()
+            sys.stdout.flush()
+            return 0
+    from autodiff_cli.cli.commands import invoke
+
+    return invoke(args)
 
 
 def _show_traceback(problem: BaseException) -> None:

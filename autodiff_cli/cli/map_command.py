@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import cluster_options, options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.cli.point_options import PointOptions
 
 
 @click.command("map", cls=RowsCommand)
@@ -20,7 +21,7 @@ from autodiff_cli.cli.parsing import RowsCommand
 @options.strict
 @cluster_options.cluster
 def command(
-    point: options.PointOptions,
+    point: PointOptions,
     table: row_options.Table,
     totals: row_options.Totals,
     cluster: cluster_options.Cluster,

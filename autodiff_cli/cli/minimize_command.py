@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import name_list, read_expression
 
 
 @click.command("minimize", cls=ExpressionCommand)
@@ -36,7 +37,7 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity:
     from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.minima.minimize import minimize
 
-    names = options.names(sensitivity) or ()
-    text = options.read_expression(expr)
+    names = name_list(sensitivity) or ()
+    text = read_expression(expr)
     result = minimize(text, bindings(at, "at"), bindings(const, "const"), sensitivity=names, **settings)
     solver_options.emit(out, result)

@@ -15,6 +15,7 @@ import click
 
 from autodiff_cli import formats as known
 from autodiff_cli.cli.output import Output
+from autodiff_cli.cli.point_options import PointOptions
 from autodiff_cli.formats import Use
 
 FORMATS = known.for_use("result")
@@ -22,78 +23,6 @@ FORMATS = known.for_use("result")
 Function = Callable[..., Any]
 """The function of a command, which click calls with keyword arguments."""
 Decorator = Callable[[Function], Function]
-
-
-class PointOptions(NamedTuple):
-    """An expression with the values of its names, as texts from the command line."""
-
-    expr: str
-    at: tuple[str, ...]
-    const: tuple[str, ...]
-    wrt: str | None
-    dtype: str
-    gradient: str | None = None
-
-    @property
-    def source(self) -> str:
-        """The text of the expression; see ``read_expression``."""
-        return read_expression(self.expr)
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the options as keyword arguments of library functions such as ``evaluate`` and ``Evaluation``.
-
-        Raises:
-            UsageError: if a value is not constant.
-            FileError: if a file cannot be read.
-        """
-        from autodiff_cli.evaluation.bindings import bindings, value_or_file
-
-        return {
-            "expression": self.source,
-            "at": bindings(self.at, "at"),
-            "const": bindings(self.const, "const"),
-            "wrt": names(self.wrt),
-            "dtype": self.dtype,
-            **({} if self.gradient is None else {"gradient": value_or_file(self.gradient)}),
-        }
-
-
-def read_expression(text: str) -> str:
-    """Return the text of the expression, read from standard input for ``-`` and from a file for ``@file``.
-
-    Raises:
-        FileError: if the input cannot be read.
-        LimitError: if the text is too long.
-    """
-    return read_file(text.removeprefix("@")).rstrip("\n") if text == "-" or text.startswith("@") else text
-
-
-def read_file(path: str) -> str:
-    """Return the text of a file, or of standard input for ``-``.
-
-    Raises:
-        FileError: if the file cannot be read.
-        LimitError: if the text is too long.
-    """
-    from autodiff_cli.language import limited_reading
-
-    return limited_reading.read_program(None if path == "-" else path)
-
-
-def names(text: str | None) -> list[str] | None:
-    """Split ``x,y`` into a list of names; a name with a comma is quoted as in CSV."""
-    if text is None:
-        return None
-    import csv
-
-    try:
-        listed = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True))]
-    except csv.Error:
-        message = f"'{text}' is not a list of names\n  hint: separate names with commas, and quote a name with a comma: 'x,\"a,b\"'"
-        raise click.UsageError(message) from None
-    if not listed or not all(listed):
-        raise click.UsageError(f"a name is missing in '{text}'\n  hint: separate names with commas: x,y")
-    return listed
 
 
 def stack(*options: Decorator) -> Decorator:
@@ -125,7 +54,8 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
 
         before = len(getattr(function, "__click_params__", ()))
         added = stack(*options)(command)
-        keys = getattr(make, "_fields", [parameter.name for parameter in vars(added)["__click_params__"][before:]])
+        names = [parameter.name for parameter in vars(added)["__click_params__"][before:]]
+        keys = make.__annotations__ if isinstance(make, type) else names
         return added
 
     return decorate

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from autodiff_cli.errors import MissingPackage, UsageError
 from autodiff_cli.lazy import named
+from autodiff_cli.structs import Struct
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -74,7 +75,7 @@ def _called(place: str, arguments: Sequence[object]) -> str | bytes:
     return result
 
 
-class Output(NamedTuple):
+class Output(Struct):
     """The output options.
 
     Attributes:

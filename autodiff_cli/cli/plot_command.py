@@ -10,6 +10,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import read_expression
 
 _PICTURES = ("svg", "png", "pdf")
 
@@ -49,7 +50,7 @@ def command(
     from autodiff_cli.plotting.model import Plot
     from autodiff_cli.plotting.plot import plot
 
-    source = options.read_expression(expr)
+    source = read_expression(expr)
     path = None
     if steps is not None:
         with closing(Source(steps)) as data:

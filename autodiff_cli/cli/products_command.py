@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import PointOptions
 
 vector = click.option(
     "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; a variable without a direction gets 0."
@@ -18,7 +19,7 @@ vector = click.option(
 @click.command("jacobian", cls=ExpressionCommand)
 @options.evaluated
 @options.matrix_output
-def jacobian(point: options.PointOptions, out: Output) -> None:
+def jacobian(point: PointOptions, out: Output) -> None:
     """Print the Jacobian matrix: the derivative of every output element with respect to every input element.
 
     \b
@@ -34,7 +35,7 @@ def jacobian(point: options.PointOptions, out: Output) -> None:
 @options.evaluated
 @options.verify
 @options.matrix_output
-def hessian(point: options.PointOptions, out: Output, **settings: Any) -> None:
+def hessian(point: PointOptions, out: Output, **settings: Any) -> None:
     """Print the Hessian matrix: the second derivatives of EXPR with respect to every pair of input elements.
 
     \b
@@ -50,7 +51,7 @@ def hessian(point: options.PointOptions, out: Output, **settings: Any) -> None:
 @options.evaluated
 @vector
 @options.numbers_output
-def jvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> None:
+def jvp(point: PointOptions, vector: tuple[str, ...], out: Output) -> None:
     """Print the Jacobian of EXPR times a vector: the change of the output in a direction. No matrix is built.
 
     \b
@@ -66,7 +67,7 @@ def jvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> No
 @click.command("vjp", cls=ExpressionCommand)
 @options.multiplied_from_left
 @options.numbers_output
-def vjp(point: options.PointOptions, out: Output) -> None:
+def vjp(point: PointOptions, out: Output) -> None:
     """Print a vector times the Jacobian of EXPR: one backward pass. No matrix is built.
 
     \b
@@ -84,7 +85,7 @@ def vjp(point: options.PointOptions, out: Output) -> None:
 @options.evaluated
 @vector
 @options.numbers_output
-def hvp(point: options.PointOptions, vector: tuple[str, ...], out: Output) -> None:
+def hvp(point: PointOptions, vector: tuple[str, ...], out: Output) -> None:
     """Print the Hessian of EXPR times a vector. No matrix is built.
 
     \b

@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.cli.point_options import read_expression
 from autodiff_cli.wording import plural
 
 _NUMBER = "U is the half-width of rect, triangle and arcsine, otherwise the standard uncertainty"
@@ -86,7 +87,7 @@ def command(expr: str, inputs: QuantityOptions, order: int, table: row_options.T
     if expr == "-" and inputs.cov == "-":
         raise click.UsageError("standard input cannot be both the expression and --cov\n  hint: name a file")
     result = propagate(
-        options.read_expression(expr),
+        read_expression(expr),
         value_texts(inputs.at, "at"),
         bindings(inputs.const, "const"),
         u=value_texts(inputs.u, "u"),
@@ -110,7 +111,7 @@ def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_option
     opened = table.opened(expr)
     known = quantities(value_texts(inputs.at, "at"), {}, {})
     task = UncertainTask(
-        options.read_expression(expr),
+        read_expression(expr),
         order=0,
         at=known.values,
         const=bindings(inputs.const, "const"),

@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
+from autodiff_cli.cli.point_options import name_list, read_expression
 from autodiff_cli.wording import plural
 
 
@@ -39,14 +40,14 @@ def command(
     """
     from autodiff_cli.evaluation.bindings import bindings
 
-    starts, constants, names = bindings(at, "at"), bindings(const, "const"), options.names(sensitivity) or ()
+    starts, constants, names = bindings(at, "at"), bindings(const, "const"), name_list(sensitivity) or ()
     table.check_single(single, "solve one row with --const")
     if table.files:
         from autodiff_cli.command_result import head
         from autodiff_cli.solvers.roots.rows import RootTask
 
         opened = table.opened(expr)
-        equations = options.read_expression(expr)
+        equations = read_expression(expr)
         task = RootTask("", const=constants, **table.keywords(), equations=equations, starts=starts, sensitivity=names)
         facts = {**head("root"), "expression": task.equations}
         summary = row_options.written(task, task.program(), opened, table.rows, facts)
@@ -56,7 +57,7 @@ def command(
         return
     from autodiff_cli.solvers.roots.root import root
 
-    result = root(options.read_expression(expr), starts, const=constants, sensitivity=names, **single)
+    result = root(read_expression(expr), starts, const=constants, sensitivity=names, **single)
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"

@@ -13,6 +13,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options
 from autodiff_cli.cli.options import InputStyle, as_let, keep, where
 from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.point_options import name_list, read_expression
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ class Selection(NamedTuple):
             raise click.UsageError(f"{names[0]} and --keep-columns exclude each other\n  hint: remove one of them")
         return {
             "keep": self.keep and not quiet,
-            "keep_columns": options.names(self.keep_columns),
-            "where": self.where and options.read_expression(self.where),
+            "keep_columns": name_list(self.keep_columns),
+            "where": self.where and read_expression(self.where),
         }
 
 
@@ -165,7 +166,7 @@ class Totals(NamedTuple):
         other = next((name for name, there in others.items() if there), None)
         if kind is not None and other is not None:
             raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
-        return {"total": kind, "by": options.names(self.groups) or ()}
+        return {"total": kind, "by": name_list(self.groups) or ()}
 
 
 totals = options.together(
@@ -223,7 +224,7 @@ class Table(NamedTuple):
         from autodiff_cli.data.inputs import named
 
         check_order(expr, self.files)
-        source = named(self.files, self.input_style.style(self.files), options.names(self.columns), unbuffered)
+        source = named(self.files, self.input_style.style(self.files), name_list(self.columns), unbuffered)
         target = None if self.rows.target in ("-", "/dev/stdout") else self.rows.target
         output.check_not_input(target, [file.path for file in source])
         form = self.rows._replace(target=target).format(source[0])

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from autodiff_cli.cli import options
 from autodiff_cli.cli.help_sections import Command
 from autodiff_cli.cli.output import Output, say
+from autodiff_cli.cli.point_options import read_file
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -67,7 +68,7 @@ def command(
         from autodiff_cli.cli.usage_errors import usage_error
 
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
-    text = options.read_file(file)
+    text = read_file(file)
     if out.style == "html":
         return _play(text, file, leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
@@ -111,7 +112,7 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
             raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
     default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
     leaves((), (), default)  # checks the name
-    text, recorder = options.read_file(file), None
+    text, recorder = read_file(file), None
     if out.style == "html":
         from autodiff_cli.lesson.tracing import PythonRecorder
 

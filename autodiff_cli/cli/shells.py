@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 
-import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
@@ -17,8 +16,10 @@ from click.shell_completion import (
     ShellComplete,
     ZshComplete,
     add_completion_class,
+    shell_complete,
 )
 
+from autodiff_cli.cli.commands import cli
 from autodiff_cli.cli.completion import Items, offers
 
 _BASH = """\
@@ -96,10 +97,8 @@ class Fish(_Offers, FishComplete):
     """Completion for fish, with click's script."""
 
 
-def complete(cli: click.Group, variable: str) -> int:
+def complete(variable: str) -> int:
     """Answer the completion request in an environment variable, and return the exit code."""
-    from click.shell_completion import shell_complete
-
     for kind in (Bash, Zsh, Fish):
         add_completion_class(kind)
     return shell_complete(cli, {}, "autodiff", variable, os.environ[variable])

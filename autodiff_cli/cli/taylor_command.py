@@ -9,6 +9,7 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+from autodiff_cli.cli.point_options import PointOptions
 
 
 @click.command("taylor", cls=ExpressionCommand)
@@ -16,7 +17,7 @@ from autodiff_cli.cli.parsing import ExpressionCommand
 @options.order("Highest power in the series.", default=5)
 @options.verify
 @options.matrix_output
-def command(point: options.PointOptions, out: Output, **settings: Any) -> None:
+def command(point: PointOptions, out: Output, **settings: Any) -> None:
     """Print the Taylor series of EXPR in one variable around its value: the coefficient of each power and the derivatives.
 
     \b

@@ -275,4 +275,4 @@ class Recording(ABC):
 
 def _copied(row: TensorRow) -> TensorRow:
     """Return a row whose numbers stay when the tensor changes in place."""
-    return row.replaced(value=np.array(row.value), grad=None if row.grad is None else np.array(row.grad))
+    return row._replace(value=np.array(row.value), grad=None if row.grad is None else np.array(row.grad))
