@@ -127,8 +127,8 @@ def argument_texts(
         if np.ndim(numbers):
             element = _broadcast_element(numbers, place, shape) if one_by_one or np.shape(numbers) == shape else None
             name = name if one_by_one else f"{name}[{', '.join(map(str, place))}]"
-        text = f"{name} = {as_text(element)}"
-        if element is not None and name != str(element) and text not in texts.values():
+        text = "" if element is None else f"{name} = {as_text(element)}"
+        if text and name != str(element) and text not in texts.values():
             texts[key] = text
     return texts
 
