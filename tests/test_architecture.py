@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1566,
     "root": 1636,
     "script": 1637,
-    "solvers": 11430,
+    "solvers": 11433,
     "symbolic": 4916,
     "utils": 282,
 }
