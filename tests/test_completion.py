@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -35,61 +36,11 @@ def test_nothing_follows_the_last_argument(command: str) -> None:
     assert all(one.startswith("--") for one in offered(line, ""))
 
 
-@pytest.mark.parametrize(
-    ("line", "incomplete", "expected"),
-    [
-        ("", "ev", ["eval"]),
-        ("", "--v", ["--version"]),
-        ("eval", "log1", ["log10(", "log1p("]),
-        ("eval", "sin(x) * sqr", ["sin(x) * sqrt("]),
-        ("eval", "-x*softp", ["-x*softplus("]),
-        ("eval", "x.sqr", ["x.sqrt("]),
-        ("eval", "2*pi", ["2*pinv(", "2*pinverse(", "2*pi"]),
-        ("eval", "width = 3; wi", ["width = 3; width"]),
-        ("eval", "zzz", []),
-        ("eval", "x + 1", []),
-        ("eval", "alpha*x + sin(al", ["alpha*x + sin(all(", "alpha*x + sin(allclose(", "alpha*x + sin(alpha"]),
-        ("eval", "alpha*exp(x) - ", ["alpha*exp(x) - alpha", "alpha*exp(x) - x"]),
-        ("eval", "width = 3; width*", ["width = 3; width*width"]),
-        ("eval --at speed=2", "x*spee", ["x*speed"]),
-        ("eval", "x*y ", []),
-        ("eval", "x.", []),
-        ("", "he", ["hessian", "help"]),
-        ("help", "ev", ["eval"]),
-        ("eval", "", []),
-        ("eval 'sin(x)*y' --at", "", ["x=", "y="]),
-        ("eval 'sin(x)*y' --at x=1 --const", "", ["y="]),
-        ("eval 'sin(x)*y'", "--at=", ["--at=x=", "--at=y="]),
-        ("eval 'sin(x)*y' --at", "x=1,", ["x=1,y="]),
-        ("eval 'y = x**2; y*k' --at x=3 --const", "", ["k="]),
-        ("eval x --at", "x=linsp", ["x=linspace("]),
-        ("eval 'sin(x)*y' --wrt", "x,", ["x,x", "x,y"]),
-        ("eval 'y = x**2' --retain-grad", "", ["all", "y", "x"]),
-        ("eval x --dtype", "", ["float64", "float32"]),
-        ("eval x", "--dtype=float3", ["--dtype=float32"]),
-        ("eval x --format", "c", ["csv"]),
-        ("eval x --format", "l", []),
-        ("explain x --format", "l", ["latex"]),
-        ("diff x --format", "l", ["latex"]),
-        ("export x --to", "ja", ["jax", "javascript"]),
-        ("graph x --format", "m", ["mermaid", "markdown"]),
-        ("eval x --color", "al", ["always"]),
-        ("fit 'y = a*x' --loss", "", ["huber", "soft_l1", "cauchy"]),
-        ("fit 'y = a*x' --loss", "h", ["huber"]),
-        ("fit 'y = a*x' --fix", "", ["y", "a", "x"]),
-        ("minimize '(x - a)**2' --at x=0 --const a=1 --sensitivity", "a", ["a"]),
-        ("fit 'y = a*x' --predict", "READ", ["README.md"]),
-        ("map x --input-format", "nd", ["ndjson"]),
-        ("plot x*y --y-range", "", []),
-        ("eval x", "--retain", ["--retain-grad", "--retain-graph"]),
-        ("eval x --retain-graph", "--retain", ["--retain-grad"]),
-        ("eval x --at x=1", "--at", ["--at"]),
-        ("gradcheck x --claim", "x=logs", ["x=logsigmoid(", "x=logspace(", "x=logsumexp("]),
-        ("functions", "sqr", ["sqrt"]),
-        ("no-such-command", "x", []),
-        ("eval --no-such-option x", "--retain-graph", ["--retain-graph"]),
-    ],
-)
+OFFERED = json.loads((Path(__file__).parent / "cases" / "completions.json").read_text(encoding="utf-8"))
+"""A command line, the incomplete word after it, and the words that are offered."""
+
+
+@pytest.mark.parametrize(("line", "incomplete", "expected"), OFFERED)
 def test_offered(line: str, incomplete: str, expected: list[str]) -> None:
     assert offered(line, incomplete) == expected
 
