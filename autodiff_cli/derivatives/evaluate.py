@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
-from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, all_notes
 from autodiff_cli.errors import AutodiffError, GraphError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import COLUMNS, Evaluation, TensorRow, plain_records
 from autodiff_cli.evaluation.names import no_variable_error
@@ -181,7 +181,7 @@ def evaluate(
     result.grad = _gradients(evaluation.variables, names)
     # Bind the dictionaries rather than the result, to avoid a reference cycle.
     named = partial(_named_derivatives, result.grad, result.derivatives)
-    result.noted = LazyNotes(evaluation, first, named, order, shows_value=command != "grad")
+    result.compute_notes = partial(all_notes, evaluation, first, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows()
     if create_graph:
         result.tensors += evaluation.gradient_rows()

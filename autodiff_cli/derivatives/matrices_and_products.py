@@ -16,7 +16,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import VALUES, at_a_point,
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
-from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, all_notes
 from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.coercion import variable_hint
@@ -55,8 +55,8 @@ class Product(DerivativeResult):
         self.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self.derivatives = derivatives
         order = 2 if command in ("hessian", "hvp") else 1
-        self.noted = LazyNotes(
-            evaluation, evaluation.notes(), partial(_named_blocks, command, derivatives), order, shows_value=False
+        self.compute_notes = partial(
+            all_notes, evaluation, evaluation.notes(), partial(_named_blocks, command, derivatives), order, shows_value=False
         )
 
     def content(self) -> Record:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
 from autodiff_cli.autograd.taylor_mode import Expansion
 from autodiff_cli.command_result import Record, plain
-from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult, all_notes
 from autodiff_cli.errors import AutodiffError, MissingValue, NoSeriesError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import no_variable_error
@@ -56,7 +57,7 @@ class Taylor(DerivativeResult):
         self.at = evaluation.variables[self.variable]._data
         self.coefficients = coefficients
         self.derivatives = times_factorials(coefficients)
-        self.noted = LazyNotes(evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
+        self.compute_notes = partial(all_notes, evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
 
     def content(self) -> Record:
         content = {

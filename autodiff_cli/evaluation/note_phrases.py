@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from autodiff_cli.wording import shortened as in_short
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from autodiff_cli.evaluation.evaluation import Evaluation
 
 Note = dict[str, Any]
 """A note as in the JSON output, with ``kind``, ``span``, ``message`` and optionally ``order``."""
@@ -157,3 +159,50 @@ def _parameter_name(step: Step, key: int | str) -> str:
     if op is None:
         return "the value"
     return op.parameters[key] if isinstance(key, int) and key < len(op.parameters) else str(key)
+
+
+class Description(NamedTuple):
+    """The description of a step.
+
+    Attributes:
+        text: the source text of the step.
+        arguments: the arguments, such as `` with x = 0.0``, or an empty string.
+        elements: the affected elements, such as `` in 2 of 5 elements, first at [1]``, or an empty string for a scalar.
+    """
+
+    text: str
+    arguments: str
+    elements: str
+
+    @property
+    def rest(self) -> str:
+        """The descriptions of the arguments and the elements."""
+        return self.arguments + self.elements
+
+    def __str__(self) -> str:
+        return self.text + self.rest
+
+
+def describe_step(
+    evaluation: Evaluation,
+    step: Step,
+    mask: ArrayLike,
+    one_by_one: bool,
+    place: tuple[int, ...] | None = None,
+    sampled: int | None = None,
+) -> Description:
+    """Return the description of a step.
+
+    Args:
+        evaluation: the evaluation.
+        step: the step to describe.
+        mask: the affected elements.
+        one_by_one: whether each affected element is computed from one element of each argument.
+        place: the index of the element whose arguments are described; by default, the first affected element.
+        sampled: the number of examined elements, or ``None`` if all elements were examined.
+    """
+    at = first_true_index(mask) if place is None else place
+    texts = argument_texts(step, at, np.shape(mask), one_by_one, evaluation.expression)
+    return Description(
+        shortened_source(evaluation.expression, step.tree.span), with_arguments_phrase(texts), elements_phrase(mask, sampled)
+    )

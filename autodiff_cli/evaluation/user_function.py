@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.custom.node import FunctionNode
+    from autodiff_cli.evaluation.stack_machine import Machine
 
 
 class UserFunction:
@@ -73,16 +74,7 @@ class UserFunction:
         return [together[name] for name in self.parameters]
 
 
-class BodyEvaluator(Protocol):
-    """The protocol of an evaluator that computes the body or a derivative of a function."""
-
-    @property
-    def source(self) -> str: ...
-
-    def evaluate_body(self, function: UserFunction, body: Syntax, arguments: Sequence[Tensor]) -> Tensor: ...
-
-
-def call_with_own_vjp(machine: BodyEvaluator, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
+def call_with_own_vjp(machine: Machine, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Call a function with user-written derivatives, which the backward pass and Taylor mode use at every order.
 
     Raises:
@@ -118,7 +110,7 @@ def call_with_own_vjp(machine: BodyEvaluator, function: UserFunction, arguments:
     return result
 
 
-def _power_series_call(machine: BodyEvaluator, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
+def _power_series_call(machine: Machine, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Return the power series of a call: its value is that of the body, and the derivatives have series of their own."""
     from autodiff_cli.autograd.taylor_mode.recurrences import Series, primal_of
 

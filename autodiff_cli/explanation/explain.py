@@ -7,6 +7,7 @@ applied to a gradient of ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, 
 from autodiff_cli.autograd.reverse.backward_pass import Visit
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.derivatives.lazy_notes import LazyNotes
+from autodiff_cli.derivatives.lazy_notes import all_notes
 from autodiff_cli.errors import LimitError, UsageError, setting
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.explanation.model import (
@@ -75,7 +76,7 @@ def explain(
         evaluation.require_scalar()
     with np.errstate(all="ignore"):
         result = _Explainer(evaluation).explained(order)
-    result.noted = LazyNotes(evaluation, evaluation.notes(), result.numbers, order)
+    result.compute_notes = partial(all_notes, evaluation, evaluation.notes(), result.numbers, order)
     return result
 
 

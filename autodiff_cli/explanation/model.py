@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.arrays import Array
 from autodiff_cli.autograd.node import Node
 from autodiff_cli.command_result import Record, plain
-from autodiff_cli.derivatives.lazy_notes import DerivativeResult, LazyNotes
+from autodiff_cli.derivatives.lazy_notes import DerivativeResult
 from autodiff_cli.evaluation.tensor_log import Call
 from autodiff_cli.language.tree import Syntax, unparse
 
@@ -228,7 +228,6 @@ class Explanation(DerivativeResult):
         grad: the gradient with respect to each variable.
         seconds: the steps of the second derivatives, one item for each variable; empty for order 1.
         hessian: the second derivatives as arrays; empty for order 1.
-        noted: the notes on the result.
     """
 
     command = "explain"
@@ -246,7 +245,6 @@ class Explanation(DerivativeResult):
     grad: dict[str, Array] = field(default_factory=dict)
     seconds: list[SecondDerivatives] = field(default_factory=list)
     hessian: dict[str, dict[str, Array]] = field(default_factory=dict)
-    noted: LazyNotes | None = None
 
     def numbers(self) -> list[tuple[str, Array]]:
         """Return the value and every derivative, each with its description."""

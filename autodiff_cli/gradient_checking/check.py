@@ -20,7 +20,6 @@ from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, m
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, NAMES, POINTS, at_a_point, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.derivatives.lazy_notes import LazyNotes
 from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import split_bindings
 from autodiff_cli.evaluation.coercion import variable_hint
@@ -165,9 +164,12 @@ def _require_valid(order: int) -> None:
 
 
 def _notes(evaluation: Evaluation, entries: Sequence[Entry], order: int) -> list[dict[str, Any]]:
+    """Return the notes on the derivatives in the table."""
+    from autodiff_cli.notes import notes_on
+
     derivatives = [(_derivative({"wrt": entry["wrt"]}), np.asarray(entry["analytic"])) for entry in entries]
     notes = [*evaluation.notes(), *_constant_parts(evaluation)]
-    return LazyNotes(evaluation, notes, lambda: derivatives, order).read()
+    return [*notes, *notes_on(evaluation, derivatives, order)]
 
 
 def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -6,12 +6,13 @@ Notes are computed from the trace when they are read.  They describe the evaluat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.errors import AutodiffError
+from autodiff_cli.lazy import named
 from autodiff_cli.notes.rounding_bounds import is_accurate
 from autodiff_cli.notes.switches import switches
 
@@ -48,22 +49,19 @@ def notes_on(
     """
     with np.errstate(all="ignore"), enable_grad():
         highest = order if numbers and evaluation.variables else 0
-        lost = [] if is_accurate(evaluation, highest, shows_value) else _lost_digit_notes(evaluation, numbers, order, shows_value)
+        lost, infinite = [], []
+        if not is_accurate(evaluation, highest, shows_value):
+            notes_on_digits = named("autodiff_cli.notes.lost_digits:lost_digit_notes")
+            lost = _notes_or_none(notes_on_digits, evaluation, numbers, order, shows_value)
         # The search for kinks would mistake an overflow or underflow for a kink.
         ended = any(remark["kind"] in ("overflow", "underflow") for remark in lost)
-        bent = _notes_or_none(lambda: _kink_notes(evaluation, order)) if numbers and not ended else []
+        bent = _notes_or_none(_kink_notes, evaluation, order) if numbers and not ended else []
         displayed = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
-        infinite = _nonfinite_notes(evaluation, numbers, order) if not all(np.isfinite(value).all() for value in displayed) else []
+        if not all(np.isfinite(value).all() for value in displayed):
+            of_value = named("autodiff_cli.notes.nonfinite_value:nonfinite_value_notes")
+            of_derivatives = named("autodiff_cli.notes.nonfinite_derivative:nonfinite_derivative_notes")
+            infinite = _notes_or_none(of_value, evaluation) + _notes_or_none(of_derivatives, evaluation, numbers, order)
     return [*bent, *infinite, *lost]
-
-
-def _lost_digit_notes(
-    evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool
-) -> list[Note]:
-    """Return the notes on inaccurate numbers."""
-    from autodiff_cli.notes.lost_digits import lost_digit_notes
-
-    return _notes_or_none(lambda: lost_digit_notes(evaluation, numbers, order, shows_value))
 
 
 def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
@@ -76,18 +74,10 @@ def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
     return kink_notes(evaluation, met, order)
 
 
-def _nonfinite_notes(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
-    """Return the notes on the origins of nan and inf in the value and in the derivatives."""
-    from autodiff_cli.notes import nonfinite_derivative, nonfinite_value
-
-    values = _notes_or_none(lambda: nonfinite_value.nonfinite_value_notes(evaluation))
-    return values + _notes_or_none(lambda: nonfinite_derivative.nonfinite_derivative_notes(evaluation, numbers, order))
-
-
-def _notes_or_none(part: Callable[[], list[Note]]) -> list[Note]:
-    """Return the notes of one kind, or an empty list if their computation fails."""
+def _notes_or_none(function: Callable[..., list[Note]], *arguments: Any) -> list[Note]:
+    """Return the notes of one kind that a function computes, or an empty list if it fails."""
     try:
-        return _few_of_each_kind(part())
+        return _few_of_each_kind(function(*arguments))
     except AutodiffError:  # an operation fails near the point, or a matrix is numerically singular
         return []
     except Exception:

@@ -209,7 +209,7 @@ def _total_digits(evaluation: Evaluation) -> int:
 
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
     """Return the note on a step after which the value has lost most of its digits."""
-    from autodiff_cli.notes.step_descriptions import describe_step
+    from autodiff_cli.evaluation.note_phrases import describe_step
 
     said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place, loss.sampled)
     message = f"{said.text} loses about {loss.digits} of {_total_digits(evaluation)} digits{said.rest}{_remedy(evaluation, loss)}"
@@ -273,8 +273,8 @@ def _range_note(evaluation: Evaluation, end: RangeExcess, deviations: Sequence[_
         return []
     orders = sorted({wrong.order for wrong in deviations})
     first = " and ".join(str(next(wrong for wrong in deviations if wrong.order == order)) for order in orders)
+    from autodiff_cli.evaluation.note_phrases import describe_step
     from autodiff_cli.notes.rewrites import stable_rewrite
-    from autodiff_cli.notes.step_descriptions import describe_step
 
     said = describe_step(evaluation, end.step, end.mask, is_pointwise(end.step), first_true_index(end.mask))
     out = stable_rewrite(end.step.tree, evaluation.evaluator.tree, overflow=True)

@@ -10,10 +10,9 @@ import numpy as np
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
-from autodiff_cli.evaluation.note_phrases import Note, derivative_phrase, first_true_index, note
+from autodiff_cli.evaluation.note_phrases import Description, Note, derivative_phrase, describe_step, first_true_index, note
 from autodiff_cli.evaluation.trace import Step, is_pointwise, raw
 from autodiff_cli.notes.nonfinite_value import is_finite
-from autodiff_cli.notes.step_descriptions import Description, describe_step
 from autodiff_cli.notes.step_gradients import step_gradients
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.note_phrases import Note, elements_phrase, first_true_index, note
+from autodiff_cli.evaluation.note_phrases import Note, describe_step, elements_phrase, first_true_index, note
 from autodiff_cli.evaluation.trace import Step, flat_inputs, is_pointwise, raw
 from autodiff_cli.notes.rewrites import stable_rewrite
-from autodiff_cli.notes.step_descriptions import describe_step
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

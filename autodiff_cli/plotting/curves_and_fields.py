@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,14 +52,6 @@ _KINDS = {
 }
 
 
-class _PlottedOutput(NamedTuple):
-    """An expression to plot: the name of its column, its label, and the program that computes it."""
-
-    column: str
-    label: str
-    program: str
-
-
 def sample_expression(
     expression: str,
     over: Sequence[Range] = (),
@@ -101,25 +93,23 @@ def sample_expression(
     return _sample_field(expression, source, over, order, programs[0], notes, steps)
 
 
-def _plotted_outputs(expression: str) -> list[_PlottedOutput]:
+def _plotted_outputs(expression: str) -> list[Curve]:
     """Return the expressions at the end of a program; the program of each has blanks in place of the others."""
     source = with_list_output(expression)
     tree = parse(source)
     names, last = output_names(tree), tree.children[-1]
     if not names:
-        return [_PlottedOutput("value", "value", expression)]
+        return [Curve("value", "value", expression)]
     if len(names) > MOST_CURVES:
         raise UsageError(f"a plot shows at most {MOST_CURVES} expressions, not {len(names)}", hint="make several plots")
     before = source[: last.span[0]]
     return [
-        _PlottedOutput(
-            name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}"
-        )
+        Curve(name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}")
         for name, item in zip(names, last.children, strict=True)
     ]
 
 
-def _notes_on_unshown(outputs: Sequence[_PlottedOutput]) -> list[Record]:
+def _notes_on_unshown(outputs: Sequence[Curve]) -> list[Record]:
     """Return a note on each expression before the last statement, whose value is not shown."""
     before = parse(outputs[0].program).children[:-1]
     return [
@@ -155,7 +145,7 @@ def _compile_derivatives(program: str, over: Sequence[Range], fixed: Mapping[str
     return compile.compile_terms(program, names, leaves, terms(by, order), "float64", None)
 
 
-def _default_ranges(outputs: Sequence[_PlottedOutput], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
+def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
     """Return a range for each variable, in which at least one of the outputs exists."""
     if len(names) == 2:
         return [Range(name, -3.0, 3.0) for name in names]
@@ -184,7 +174,7 @@ def _sample_plot(
     source: PlotSource,
     over: Range,
     order: int,
-    outputs: Sequence[_PlottedOutput],
+    outputs: Sequence[Curve],
     programs: Sequence[Compiled],
     notes: list[Record],
     path: Floats,
@@ -196,7 +186,7 @@ def _sample_plot(
     points = scale.x(even_points(low, high, over.samples or SAMPLES))
     points[[0, -1]] = over.low, over.high
     terms = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
-    curves = [Curve(output.column, output.label) for output in outputs]
+    curves = list(outputs)
     if len(outputs) == 1:
         slopes = zip(terms[1 : order + 1], (f"d/d{over.name}", f"d²/d{over.name}²"), strict=False)
         curves += [Curve(*names) for names in slopes]

@@ -91,10 +91,11 @@ LINEAR = Scale()
 
 
 class Curve(NamedTuple):
-    """The names of a curve: its column in tables, and its label in drawings."""
+    """The column of a curve in tables, its label in drawings, and the program of its value, which is empty for derivatives."""
 
     column: str
     label: str
+    program: str = ""
 
 
 class PlotSource(NamedTuple):

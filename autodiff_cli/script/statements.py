@@ -150,19 +150,14 @@ class _Reader:
 
     def _misplaced(self, span: Span) -> ParseError:
         """Return the error for a line that is indented differently from its block."""
-        return ParseError(
-            "this line is indented differently from the lines around it",
-            span=span,
-            source=self.source,
-            hint="indent only the lines of a block after a colon, all by the same spaces or tabs",
-        )
+        hint = "indent only the lines of a block after a colon, all by the same spaces or tabs"
+        return self._error("this line is indented differently from the lines around it", span, hint)
 
     def _finish(self, block: _OpenBlock) -> None:
         """Check and simplify a statement whose block is complete."""
         body = block.node.children[-1]
         if not block.inline and block.body is None:
-            hint = "indent the lines of the block"
-            raise ParseError(f"this '{block.word}' block is empty", span=block.node.span, source=self.source, hint=hint)
+            raise self._error(f"this '{block.word}' block is empty", block.node.span, "indent the lines of the block")
         if block.word == "def" and [statement.kind for statement in body.children] == ["return"] and body.children[0].children[1:]:
             block.node.children[1] = body.children[0].children[1]
 
@@ -238,12 +233,8 @@ class _Reader:
         """Parse the tokens of a statement that does not have a block."""
         first, second = tokens[0], tokens[1]
         if (first.text in _PYTHON_STATEMENTS and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")) or first.text == "@":
-            raise ParseError(
-                f"a program cannot contain '{first.text}'",
-                span=first.span,
-                source=self.source,
-                hint=_PYTHON_STATEMENTS.get(first.text, PACKAGE),
-            )
+            hint = _PYTHON_STATEMENTS.get(first.text, PACKAGE)
+            raise self._error(f"a program cannot contain '{first.text}'", first.span, hint)
         tokens = without_prefixes(tokens, self.source)
         span = (tokens[0].span[0], tokens[-2].span[1])
         if first.text == "show" and second.kind in ("NAME", "NUMBER", "$END"):
@@ -263,35 +254,31 @@ class _Reader:
                 raise self._error("a value is missing here", end, "write a value before and after each comma")
             tree = self._parsed([*tokens[part], new_token("$END", "", (end[0], end[0]))])
             if tree.kind in STATEMENTS:
-                raise ParseError(
-                    "a value is expected here, not a statement",
-                    span=tree.span,
-                    source=self.source,
-                    hint="write the statement on its own line, or write == to compare",
-                )
+                hint = "write the statement on its own line, or write == to compare"
+                raise self._error("a value is expected here, not a statement", tree.span, hint)
             trees.append(tree)
         return trees
 
     def _parsed(self, tokens: list[Syntax]) -> Syntax:
         """Parse the tokens of one statement."""
-        kept: list[Syntax] = []
+        prepared: list[Syntax] = []
         for i, token in enumerate(tokens):
-            before = kept[-1] if kept else None
+            before = prepared[-1] if prepared else None
             if token.kind == "STRING" and before is not None and before.text in ("f", "F") and before.span[1] == token.span[0]:
-                kept[-1] = new_token("FORMAT_STRING", before.text + token.text, (before.span[0], token.span[1]))
-                kept[-1].children = parse_fields(kept[-1], self.source, self._field)
+                prepared[-1] = new_token("FORMAT_STRING", before.text + token.text, (before.span[0], token.span[1]))
+                prepared[-1].children = parse_fields(prepared[-1], self.source, self._field)
             elif token.text == "lambda" and _is_lambda(tokens, i):
-                kept.append(new_token("LAMBDA", token.text, token.span))
+                prepared.append(new_token("LAMBDA", token.text, token.span))
             else:
-                kept.append(token)
-        return parse_tokens(self.source, kept).children[0]
+                prepared.append(token)
+        return parse_tokens(self.source, prepared).children[0]
 
     def _field(self, start: int, end: int) -> Syntax:
         """Parse the expression in a format string."""
         tokens = tokenize(self.source[:end], start)
         trees = self._expressions(without_prefixes(tokens, self.source))
         if len(trees) != 1:
-            raise ParseError("one value is expected here", span=(start - 1, end + 1), source=self.source, hint="write it as in {x}")
+            raise self._error("one value is expected here", (start - 1, end + 1), "write it as in {x}")
         return trees[0]
 
 
