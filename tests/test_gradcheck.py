@@ -308,6 +308,18 @@ def test_a_claim_of_a_matrix_may_be_the_transpose() -> None:
     assert report.hint == "the right derivative is outer(y, x); the claim is its transpose"
 
 
+@pytest.mark.parametrize("output", ["sum((A @ x)**2)", "sum((A @ x)**2) + 0*svd(A).S[0]"], ids=["many digits", "float64"])
+def test_a_claim_in_the_transposed_shape_is_compared(output: str) -> None:
+    at, const = {"A": [[1, 2, 3], [4, 5, 6]]}, {"x": [1, 2, 3]}
+    with pytest.raises(ShapeError, match=r"shape \[3, 2\], but A has shape \[2, 3\]: the claim is the transpose of") as raised:
+        ad.gradcheck(output, at, const, claims=["A=2*outer(x, A @ x)"])
+    assert raised.value.hint == "claim (2*outer(x, A @ x)).T"
+    with pytest.raises(ShapeError, match=r"its transpose is wrong at A\[1, 2\]: it is 96, but the derivative is 192"):
+        ad.gradcheck(output, at, const, claims=["A=outer(x, A @ x)"])
+    with pytest.raises(ShapeError, match=r"shape \[3\], but A has shape \[2, 3\]($|\n)"):
+        ad.gradcheck(output, at, const, claims=["A=x"])
+
+
 @pytest.mark.parametrize(
     ("expression", "claim", "hint"),
     [

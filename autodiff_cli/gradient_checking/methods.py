@@ -56,12 +56,21 @@ def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool
     return filled(gradients_of([output], [leaf], starts, record), [leaf])[0]
 
 
-def _require_shape(name: str, shape: tuple[int, ...], leaf: Tensor) -> None:
-    if shape not in ((), leaf.shape):
-        raise ShapeError(
-            f"the claim for {name} has shape {list(shape)}, but {name} has shape {list(leaf.shape)}",
-            hint="claim one number for each element of the variable, or one number for all elements",
-        )
+def _require_shape(name: str, formula: str, claimed: Array, exact: Array) -> None:
+    """Raise an error if a claim is neither a number nor of the shape of the derivative; a transpose is named as such."""
+    if claimed.shape in ((), exact.shape):
+        return
+    message = f"the claim for {name} has shape {list(claimed.shape)}, but {name} has shape {list(exact.shape)}"
+    hint = "claim one number for each element of the variable, or one number for all elements"
+    if claimed.T.shape == exact.shape:
+        place = np.unravel_index(np.argmax(np.abs(claimed.T - exact)), exact.shape)
+        value, right = claimed.T[place], exact[place]
+        if np.isclose(value, right, rtol=1e-9):
+            message, hint = f"{message}: the claim is the transpose of the derivative", f"claim ({formula}).T"
+        else:
+            at = f"{name}{[int(index) for index in place]}"
+            message += f", and its transpose is wrong at {at}: it is {value:.6g}, but the derivative is {right:.6g}"
+    raise ShapeError(message, hint=hint)
 
 
 class HighPrecision:
@@ -91,7 +100,7 @@ class HighPrecision:
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         leaf = self._variables[name]
         values, shape = self._reference.evaluate_formula(formula)
-        _require_shape(name, shape, leaf)
+        _require_shape(name, formula, np.array([float(value) for value in values]).reshape(shape), exact)
         values = values * leaf.numel() if shape == () else values
         verdicts = [self._of_scalar.claim(value, (i,), 0) for i, value in zip(self._reference.elements[name], values, strict=True)]
         return np.array([float(value) for value in values]).reshape(leaf.shape)[()], verdicts
@@ -143,7 +152,7 @@ class Extrapolated:
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         leaf = self._evaluation.variables[name]
         value = self._evaluation.evaluate_formula(formula, {})._data
-        _require_shape(name, np.shape(value), leaf)
+        _require_shape(name, formula, np.asarray(value), exact)
         claimed = np.broadcast_to(value, leaf.shape)
         verdicts = []
         for claim, derivative in zip(np.ravel(claimed), np.ravel(exact), strict=True):
