@@ -66,10 +66,6 @@ def test_the_command_writes_a_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     assert run('autodiff explain "x**2" --at x=3 -o lesson.html') == ""
     assert data_of(Path("lesson.html").read_text())["lines"][1]["value"] == {"text": "9"}
-    refused = run('autodiff explain "x**2" --at x=3 --order 2 -o second.html')
-    assert "a lesson shows first derivatives only" in refused
-    assert "leave out --order" in refused
-    assert not Path("second.html").exists()
     run('autodiff explain "x**2" --at x=3 -o e.tex')
     assert Path("e.tex").read_text().startswith("\\documentclass")
     assert ".html" in run('autodiff explain "x**2" --at x=3 -o e.xyz')

@@ -49,10 +49,7 @@ CALLS: list[tuple[Call, str]] = [
     (lambda: ad.taylor("exp(x)", {"x": 0}), "taylor 'exp(x)' --at x=0"),
     (lambda: ad.taylor("sin(k*x)", {"x": 0.5, "k": 2}, order=3, wrt="x"), "taylor 'sin(k*x)' --at x=0.5,k=2 --wrt x --order 3"),
     (lambda: ad.explain("log(x**3)", at={"x": 5}), "explain 'log(x**3)' --at x=5"),
-    (
-        lambda: ad.explain("sum(x**2)", {"x": [1, 2]}, order=2),
-        "explain 'sum(x**2)' --at 'x=[1, 2]' --order 2",
-    ),
+    (lambda: ad.explain("sum(x**2)", {"x": [1, 2]}), "explain 'sum(x**2)' --at 'x=[1, 2]'"),
     (lambda: ad.graph("3*x"), "graph '3*x'"),
     (
         lambda: ad.graph("y = x**3; log(y)*y", at={"x": 5}, backward=True, depth=2),
@@ -142,7 +139,6 @@ WRONG: list[tuple[Call, str]] = [
     (lambda: ad.vjp("x", {"x": 1}, vector=[1, 2]), "vjp x --at x=1 --vector [1,2]"),
     (lambda: ad.taylor("x*y", {"x": 1, "y": 1}), "taylor 'x*y' --at x=1,y=1"),
     (lambda: ad.explain("x"), "explain x"),
-    (lambda: ad.explain("x", {"x": 1}, order=3), "explain x --at x=1 --order 3"),
     (lambda: ad.graph("x", depth=0), "graph x --depth 0"),
     (lambda: ad.graph("x", backward=True), "graph x --backward"),
     (lambda: ad.plot("x", {"x": (1, 0)}), "plot x --over x=1.0:0.0"),

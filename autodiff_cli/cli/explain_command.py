@@ -14,7 +14,6 @@ from autodiff_cli.cli.point_options import PointOptions
 
 @click.command("explain", cls=ExpressionCommand)
 @options.evaluated_from
-@options.order()
 @options.output(options.strict, options.quiet_notes, options.precision, use="formula", files=("explanation file",))
 def command(point: PointOptions, out: Output, **settings: Any) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
@@ -24,7 +23,7 @@ def command(point: PointOptions, out: Output, **settings: Any) -> None:
 
     \b
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5
-    autodiff explain "sum(x**2*y)" --at "x=[1, 2],y=3" --order 2 --format latex
+    autodiff explain "sum(x**2*y)" --at "x=[1, 2],y=3" --format latex
     autodiff explain "log(x**3) + sqrt(x**2)" --at x=5 -o lesson.html
     """
     from autodiff_cli.explanation.explain import explain

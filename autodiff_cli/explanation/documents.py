@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives, Sweep
+from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, Sweep
 from autodiff_cli.explanation.sentences import (
     LEGEND,
     EquationText,
     Latex,
     Plain,
     Sentence,
+    abbreviated_lines,
+    abbreviated_steps,
     accumulated,
-    lines_of,
     sentences,
-    steps_of,
 )
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
@@ -32,14 +31,14 @@ def page(style: str, result: Explanation, precision: int) -> str:
     """Return the whole page in the style ``markdown`` or ``latex``."""
     writer = Page(precision) if style == "markdown" else _LatexPage(precision)
     writer.write(result)
-    return "\n".join(writer.lines).rstrip("\n") + "\n"
+    end = [r"\end{document}"] if style == "latex" else []
+    return "\n".join([*writer.lines, *end]).rstrip("\n") + "\n"
 
 
 class Page:
     """A Markdown page.  Subclasses write the parts of the page in other formats."""
 
     none = "None"
-    end = ""
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
@@ -47,48 +46,33 @@ class Page:
         self.lines: list[str] = []
 
     def write(self, result: Explanation) -> None:
+        """Write all parts of the page."""
         self.opening(result)
         self.heading("Forward")
-        self.table(result.forward, "")
+        self.table(result.forward)
         if result.sweep is None:
             self.paragraph("The output does not depend on a variable through recorded operations.")
-        else:
-            self.heading("Backward")
-            start = self.math(f"{self.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
-            named = f"{self.name(result.symbol)} is the result, {self.name(result.output)}. "
-            self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {LEGEND}")
-            self.sweep(result.sweep)
-            self.heading(f"Accumulated in {self.code('.grad')}")
-            self.accumulated(result.sweep, self.grad_of, self.none)
-        for second in result.seconds:
-            self.second(result, second)
-        self.closing(result)
-
-    def second(self, result: Explanation, second: SecondDerivatives) -> None:
-        recorded, value = self.differentiated(second, self.derivative(result.symbol, second.variable))
-        if not second.sweeps:
-            self.paragraph(f"{value} does not depend on any variable, so its derivatives are 0.")
             return
-        if second.lines:
-            self.paragraph(f"The recorded backward pass for {recorded} consists of these operations:")
-            self.table(second.lines, result.symbol)
-        else:
-            self.paragraph(f"All operations of {value} are listed above.")
-        for sweep in second.sweeps:
-            self.paragraph(f"A backward pass through these operations, from {self.name(sweep.target)}:")
-            self.sweep(sweep)
-            self.accumulated(sweep, partial(self.derivative, sweep.target))
+        self.heading("Backward")
+        start = self.math(f"{self.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
+        named = f"{self.name(result.symbol)} is the result, {self.name(result.output)}. "
+        self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {LEGEND}")
+        self.sweep(result.sweep)
+        self.heading(f"Accumulated in {self.code('.grad')}")
+        gradients = result.sweep.accumulated
+        self.results([accumulated(self.grad_of(g.name), result.symbol, g, self.notation, self.none) for g in gradients])
+        chains = [(self.derivative(result.symbol, g.name), g.chain) for g in gradients if g.chain is not None]
+        if chains:
+            self.heading("The chain rule multiplied out")
+            self.results([EquationText(left, [self.notation.formula(chain)]) for left, chain in chains])
 
     def sweep(self, sweep: Sweep) -> None:
-        for item in steps_of(sweep):
+        for item in abbreviated_steps(sweep):
             if isinstance(item, int):
                 self.paragraph(f"... {plural(item, 'more step')} ...")
             else:
                 number, step = item
                 self.step(number, step, sentences(sweep, step, self.notation))
-
-    def accumulated(self, sweep: Sweep, left: Callable[[str], str], none: str = "0") -> None:
-        self.results([accumulated(left(g.name), sweep.target, g, self.notation, none) for g in sweep.accumulated])
 
     def derivative(self, target: str, by: str) -> str:
         return self.notation.derivative(target, by)
@@ -101,33 +85,22 @@ class Page:
         if at:
             self.paragraph(f"at {at}")
 
-    def closing(self, result: Explanation) -> None:
-        self.lines.append(self.end)
-
-    def differentiated(self, second: SecondDerivatives, first: str) -> tuple[str, str]:
-        """Write a heading, and return a first derivative as it is written before and without its operations."""
-        self.heading(f"Second derivatives with respect to {self.name(second.variable)}")
-        value = self.math(f"{self.notation.name(second.symbol)} = {first} = {self.notation.number(second.value)}")
-        return value, value
-
     def heading(self, text: str) -> None:
         self.lines += ["", f"## {text}"]
 
     def paragraph(self, text: str) -> None:
         self.lines += ["", text]
 
-    def table(self, lines: Sequence[ForwardLine], target: str) -> None:
-        """Write the table of a forward pass or, if ``target`` is given, of a recorded backward pass with derivatives of it."""
-        heads = ["name", "operation", "value", *["derivative"] * bool(target)]
+    def table(self, lines: Sequence[ForwardLine]) -> None:
+        """Write the table of the forward pass, with shapes if a value is an array."""
+        heads = ["name", "operation", "value", *["shape"] * any(line.shape for line in lines)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
-        for line in lines_of(lines):
+        for line in abbreviated_lines(lines):
             if isinstance(line, int):
                 self.lines.append(f"| ... | {line:,} more |{' |' * (len(heads) - 2)}")
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
-            cells.append("" if line.value is None else self.notation.number(line.value))
-            if target:
-                cells.append(self.code(f"d{target}/d{line.meaning}") if line.meaning else "")
+            cells += ["" if line.value is None else self.notation.number(line.value), line.shape][: len(heads) - 2]
             self.lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
@@ -164,12 +137,10 @@ class _LatexPage(Page):
     """
 
     none = r"\texttt{None}"
-    end = r"\end{document}"
 
     def opening(self, result: Explanation) -> None:
         written = re.findall(r"[^\W\d]\w*", result.expression)
-        symbols = [result.symbol, *(second.symbol for second in result.seconds)]
-        self.notation = Latex(self.precision, unnamed_letter(name for name in (*written, *symbols) if name))
+        self.notation = Latex(self.precision, unnamed_letter(filter(None, (*written, result.symbol))))
         self.lines += [
             r"\documentclass{article}",
             r"\usepackage[margin=25mm]{geometry}",
@@ -188,18 +159,18 @@ class _LatexPage(Page):
     def heading(self, text: str) -> None:
         self.lines += ["", rf"\section*{{{text}}}"]
 
-    def table(self, lines: Sequence[ForwardLine], target: str) -> None:
+    def table(self, lines: Sequence[ForwardLine]) -> None:
         rows = []
-        for line in lines_of(lines):
+        for line in abbreviated_lines(lines):
             if isinstance(line, int):
                 rows.append(rf"& \;\;\vdots && \text{{{line:,} more}}")
                 continue
             name, operation = self.notation.name(line.name), self.notation.formula(line.operation)
             value = "" if line.value is None else f"= {self.notation.number(line.value)}"
-            row = rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}"
-            if target and line.meaning:
-                row += rf" && \quad = {self.derivative(target, line.meaning)}"
-            rows.append(row)
+            if line.shape:
+                times = line.shape.replace(" x ", r" \times ")
+                value += rf" \in \mathbb{{R}}^{{{times}}}"
+            rows.append(rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}")
         self._aligned(rows, "alignat*}{3")
 
     def _aligned(self, rows: Sequence[str], kind: str = "align*") -> None:

@@ -244,6 +244,17 @@ def number(value: float) -> Syntax:
     return new_tree("neg", tree) if value < 0 else tree
 
 
+def product(first: Syntax, second: Syntax) -> Syntax:
+    """Return the product of a factor and a product, without parentheses."""
+    factors = []
+    while second.kind == "mul":
+        factors.append(second.children[1])
+        second = second.children[0]
+    for factor in (second, *reversed(factors)):
+        first = new_tree("mul", first, factor)
+    return first
+
+
 def renamed(text: str, operands: Mapping[str, str]) -> str:
     """Replace the parameters in prose with operands."""
     if not operands:

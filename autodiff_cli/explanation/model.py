@@ -1,9 +1,7 @@
-"""The data model of ``autodiff explain``: a forward pass, a backward pass and, for order 2, one backward pass for each element of
-the gradient."""
+"""The data model of ``autodiff explain``: a forward pass and a backward pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +24,6 @@ class ForwardLine:
         value: the value of the tensor; ``None`` if it is unknown.
         node: the node of the tensor; ``None`` for leaves and for operations that are not recorded.
         expression: the text in the program; empty for an operation inside a function.
-        meaning: the name of the tensor whose gradient this line computes; ``None`` outside a recorded backward pass.
         call: the outermost call of a function of the program that contains the operation; ``None`` outside calls.
     """
 
@@ -35,11 +32,15 @@ class ForwardLine:
     value: Array | None
     node: Node | None
     expression: str = ""
-    meaning: str | None = None
     call: Call | None = None
 
+    @property
+    def shape(self) -> str:
+        """The shape of the value as text, ``2 x 3``; empty for a number and an unknown value."""
+        return "" if self.value is None else " x ".join(map(str, np.shape(self.value)))
+
     def to_dict(self) -> dict[str, object]:
-        record: dict[str, object] = {
+        return {
             "name": self.name,
             "operation": unparse(self.operation),
             "expression": self.expression or None,
@@ -47,9 +48,6 @@ class ForwardLine:
             "shape": None if self.value is None else list(np.shape(self.value)),
             "grad_fn": None if self.node is None else type(self.node).__name__,
         }
-        if self.meaning is not None:
-            record["gradient_of"] = self.meaning
-        return record
 
 
 @dataclass(slots=True, eq=False)
@@ -144,74 +142,44 @@ class ExplainedStep:
 
 @dataclass(slots=True, eq=False)
 class AccumulatedGradient:
-    """The gradient of one variable: the sum of ``parts``, each with the name of its source tensor."""
+    """The gradient of one variable.
+
+    Attributes:
+        name: the variable.
+        parts: the contributions whose sum is the gradient, each with the name of its source tensor.
+        value: the gradient.
+        chain: the gradient as one formula, in which the local derivatives are multiplied out; ``None`` if a rule has no formula.
+    """
 
     name: str
     parts: list[tuple[str, Array]]
     value: Array
+    chain: Syntax | None = None
 
     def to_dict(self) -> dict[str, object]:
-        return {"name": self.name, "parts": [{"from": n, "value": plain(v)} for n, v in self.parts], "value": plain(self.value)}
+        return {
+            "name": self.name,
+            "parts": [{"from": name, "value": plain(value)} for name, value in self.parts],
+            "value": plain(self.value),
+            "chain": None if self.chain is None else unparse(self.chain),
+        }
 
 
 @dataclass(slots=True, eq=False)
 class Sweep:
-    """A backward pass from one tensor to the variables.
+    """The backward pass.
 
     Attributes:
-        symbol: the symbol of the tensor in derivatives: ``z`` in ``dz/dx``.
+        target: the symbol of the result in derivatives: ``z`` in ``dz/dx``.
         start: the initial gradient.
-        element: the index of the differentiated element of the tensor for order 2; ``()`` for order 1 and for a number.
         steps: the nodes, in the order of the backward pass.
         accumulated: the gradient of each variable.
     """
 
-    symbol: str
+    target: str
     start: Array
-    element: tuple[int, ...] = ()
     steps: list[ExplainedStep] = field(default_factory=list)
     accumulated: list[AccumulatedGradient] = field(default_factory=list)
-
-    @property
-    def target(self) -> str:
-        """The symbol with the index of the element: ``g_x[0]``."""
-        return f"{self.symbol}[{', '.join(map(str, self.element))}]" if self.element else self.symbol
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "element": list(self.element),
-            "start": plain(self.start),
-            "steps": [step.to_dict() for step in self.steps],
-            "ends": [gradient.to_dict() for gradient in self.accumulated],
-        }
-
-
-@dataclass(slots=True, eq=False)
-class SecondDerivatives:
-    """The derivatives of one first derivative with respect to each variable.
-
-    Attributes:
-        variable: the variable of the first derivative.
-        symbol: the symbol of the first derivative.
-        value: the first derivative.
-        lines: the operations of the first derivative that no earlier table contains.
-        sweeps: one backward pass for each element of the first derivative; empty if the first derivative is constant.
-    """
-
-    variable: str
-    symbol: str
-    value: Array
-    lines: list[ForwardLine] = field(default_factory=list)
-    sweeps: list[Sweep] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "variable": self.variable,
-            "symbol": self.symbol,
-            "value": plain(self.value),
-            "forward": [line.to_dict() for line in self.lines],
-            "sweeps": [sweep.to_dict() for sweep in self.sweeps],
-        }
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -226,8 +194,6 @@ class Explanation(DerivativeResult):
         forward: the lines of the forward pass.
         sweep: the backward pass; ``None`` if the result does not depend on any variable.
         grad: the gradient with respect to each variable.
-        seconds: the steps of the second derivatives, one item for each variable; empty for order 1.
-        hessian: the second derivatives as arrays; empty for order 1.
     """
 
     command = "explain"
@@ -235,53 +201,45 @@ class Explanation(DerivativeResult):
 
     expression: str
     dtype: str
-    order: int
     value: Array
     output: str
     symbol: str
-    given: dict[str, Array]
-    forward: list[ForwardLine]
+    given: dict[str, Array] = field(default_factory=dict)
+    forward: list[ForwardLine] = field(default_factory=list)
     sweep: Sweep | None = None
     grad: dict[str, Array] = field(default_factory=dict)
-    seconds: list[SecondDerivatives] = field(default_factory=list)
-    hessian: dict[str, dict[str, Array]] = field(default_factory=dict)
 
     def numbers(self) -> list[tuple[str, Array]]:
         """Return the value and every derivative, each with its description."""
-        first = [("the value", self.value)]
-        first += [(f"the derivative with respect to {name}", value) for name, value in self.grad.items()]
-        return first + [
-            (f"the derivative with respect to {a}, {b}", value) for a, row in self.hessian.items() for b, value in row.items()
+        return [
+            ("the value", self.value),
+            *((f"the derivative with respect to {name}", value) for name, value in self.grad.items()),
         ]
 
     def content(self) -> Record:
-        sweep = {"start": None, "steps": [], "ends": []} if self.sweep is None else self.sweep.to_dict()
-        result: Record = {
+        sweep = self.sweep
+        return {
             "expression": self.expression,
             "dtype": self.dtype,
-            "order": self.order,
             "value": plain(self.value),
             "output": self.output,
             "symbol": self.symbol,
             "forward": [line.to_dict() for line in self.forward],
-            **{key: sweep[key] for key in ("start", "steps", "ends")},
+            "start": None if sweep is None else plain(sweep.start),
+            "steps": [] if sweep is None else [step.to_dict() for step in sweep.steps],
+            "ends": [] if sweep is None else [gradient.to_dict() for gradient in sweep.accumulated],
             "grad": {name: plain(value) for name, value in self.grad.items()},
+            "notes": self.notes,
         }
-        if self.order == 2:
-            result["second"] = [second.to_dict() for second in self.seconds]
-            result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}
-        result["notes"] = self.notes
-        return result
 
     def bare(self) -> list[Array]:
         return [value for _, value in self.numbers()[1:]]
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record for each contribution, in the order of the backward passes."""
-        sweeps: Sequence[Sweep] = [] if self.sweep is None else [self.sweep]
+        """Return one record for each contribution, in the order of the backward pass."""
         return [
             {
-                "of": sweep.target,
+                "of": self.symbol,
                 "step": k,
                 "name": ", ".join(step.names),
                 "operation": unparse(step.operation),
@@ -289,7 +247,6 @@ class Explanation(DerivativeResult):
                 "gradient": plain(step.gradients[0]) if len(step.gradients) == 1 else [plain(g) for g in step.gradients],
                 **{key: value for key, value in contribution.to_dict().items() if key not in ("broadcast", "untaken")},
             }
-            for sweep in [*sweeps, *(sweep for second in self.seconds for sweep in second.sweeps)]
-            for k, step in enumerate(sweep.steps, 1)
+            for k, step in enumerate([] if self.sweep is None else self.sweep.steps, 1)
             for contribution in step.contributions
         ]

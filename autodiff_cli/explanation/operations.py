@@ -100,14 +100,6 @@ class NodeOperations:
             return name_tree(expression)
         return self._of_step(step) if node is None or _is_single_node(step, node) else self.of_node(node)
 
-    def appended(self, nodes: Sequence[Node], output: Edge, symbol: str) -> list[ForwardLine]:
-        """Return lines for additional nodes, named with the next numbers; ``symbol`` becomes the name of ``output``."""
-        self.names.name_edge(output, symbol)
-        for node in nodes:
-            if node is not output[0]:
-                self.names.name(node)
-        return [self._line(self.names.of_edge((node, 0)), node) for node in nodes]
-
     def _line(self, name: str, node: Node) -> ForwardLine:
         return ForwardLine(name, self.of_node(node), self.names.value((node, 0)), node)
 

@@ -123,12 +123,12 @@ def _abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
     return list(items) if len(items) <= most else [*items[:half], len(items) - most, *items[-half:]]
 
 
-def lines_of(lines: Sequence[ForwardLine]) -> list[ForwardLine | int]:
+def abbreviated_lines(lines: Sequence[ForwardLine]) -> list[ForwardLine | int]:
     """Return the lines of a table; in a long table, the lines in the middle are replaced with their number."""
     return _abbreviated(lines, MOST_ROWS)
 
 
-def steps_of(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
+def abbreviated_steps(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
     """Return the numbered steps; in a long backward pass, the steps in the middle are replaced with their count."""
     return _abbreviated(list(enumerate(sweep.steps, 1)), MOST_STEPS)
 

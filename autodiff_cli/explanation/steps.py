@@ -21,12 +21,13 @@ from autodiff_cli.explanation.local_derivatives import (
     filled_in,
     holds,
     of_node,
+    product,
     renamed,
 )
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.explanation.operations import NodeOperations, is_unknown
-from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, unparse, walk
+from autodiff_cli.language.tree import Syntax, name_tree, names_in, unparse, walk
 
 
 class Steps:
@@ -138,7 +139,7 @@ class Steps:
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1 and self._runs_again(node):
             derivative = self._declared(node, i, _partial(node, i))
             if derivative is not None:
-                part.formula = _times(name_tree(ARRIVING), derivative)
+                part.formula = product(name_tree(ARRIVING), derivative)
                 return
         part.words = in_words(node, part.to)
         if part.words is not None:
@@ -163,17 +164,6 @@ def _partial(node: Node, i: int) -> Array:
 def _complete(tree: Syntax) -> Syntax | None:
     """Return a formula if all of its operands are known, else ``None``."""
     return None if any(is_unknown(part) for part in walk(tree)) else tree
-
-
-def _times(first: Syntax, second: Syntax) -> Syntax:
-    """Return the product of a factor and a product, without parentheses."""
-    factors = []
-    while second.kind == "mul":
-        factors.append(second.children[1])
-        second = second.children[0]
-    for factor in (second, *reversed(factors)):
-        first = new_tree("mul", first, factor)
-    return first
 
 
 _SHARED = "; equal elements share it evenly by convention (PyTorch)"

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from autodiff_cli.explanation.documents import Page
-from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, SecondDerivatives
+from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine
 from autodiff_cli.explanation.sentences import (
     EquationText,
     Plain,
     Sentence,
-    lines_of,
+    abbreviated_lines,
     unsigned_zeros,
 )
 from autodiff_cli.language.tree import unparse
-from autodiff_cli.report import result_tables, terminal
+from autodiff_cli.report import terminal
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.styled_text import Text
-from autodiff_cli.report.table import EXPRESSION, NUMBER, Column, Renderable, Table, more_rows, title
+from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table, more_rows, title
 
 WIDE, NARROW = 100, 80
 """The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""
@@ -53,16 +53,6 @@ class _TerminalPage(Page):
     def opening(self, result: Explanation) -> None:
         self.parts += _headline(result, self.notation, self.width)
 
-    def closing(self, result: Explanation) -> None:
-        if result.hessian:
-            shapes = {name: result.given[name].shape for name in result.hessian}
-            hessian = {a: {b: unsigned_zeros(value) for b, value in row.items()} for a, row in result.hessian.items()}
-            self.parts += [title("second derivatives"), result_tables.hessian_table(hessian, shapes, self.precision)]
-
-    def differentiated(self, second: SecondDerivatives, first: str) -> tuple[str, str]:
-        self.heading(f"Second derivatives with respect to {second.variable}, from {second.symbol} = {first}")
-        return first, f"{first} = {self.notation.number(second.value)}"
-
     def heading(self, text: str) -> None:
         self.parts.append(title(text[0].lower() + text[1:]))
         self._below_heading = True
@@ -70,8 +60,8 @@ class _TerminalPage(Page):
     def paragraph(self, text: str) -> None:
         self.add(_paragraph(text, self.width))
 
-    def table(self, lines: Sequence[ForwardLine], target: str) -> None:
-        self.add([_forward(lines, self.precision, target)])
+    def table(self, lines: Sequence[ForwardLine]) -> None:
+        self.add([_forward(lines, self.precision)])
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
         self.add([_heading(number, step, self.width, self.notation), *_said(said, self.width)])
@@ -100,13 +90,13 @@ def _paragraph(text: str, width: int) -> list[Text]:
     return [Text(line, "dim") for line in wrap(text, width, break_on_hyphens=False)]
 
 
-def _forward(lines: Sequence[ForwardLine], precision: int, target: str = "") -> Table:
-    """Return the table of a forward pass or, if ``target`` is given, of a recorded backward pass with derivatives of it."""
-    columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER)]
-    columns += [Column("derivative", EXPRESSION)] if target else []
+def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
+    """Return the table of the forward pass, with shapes if a value is an array."""
+    has_shapes = any(line.shape for line in lines)
+    columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER), *[Column("shape", WORD)] * has_shapes]
     rows = []
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
-    for line in lines_of(lines):
+    for line in abbreviated_lines(lines):
         if isinstance(line, int):
             rows.append(more_rows(line))
             continue
@@ -114,11 +104,9 @@ def _forward(lines: Sequence[ForwardLine], precision: int, target: str = "") -> 
         operation = Text(text, "dim" if line.node is None and text == line.name else "")
         if line.name in inside:
             operation.append(f"  that is {line.expression}", "dim")
-        cells = [Text("" if line.value is None else human(unsigned_zeros(line.value), precision))]
-        if target:
-            cells.append(Text(f"d{target}/d{line.meaning}" if line.meaning else "", "cyan"))
+        value = Text("" if line.value is None else human(unsigned_zeros(line.value), precision))
         style = "bold green" if line.node is None and line.name == line.expression else "bold"
-        rows.append([Text(line.name, style), operation, *cells])
+        rows.append([Text(line.name, style), operation, value, *[Text(line.shape, "dim")] * has_shapes])
     return Table(columns, rows)
 
 

@@ -22,7 +22,7 @@ class Lesson:
     """A page that plays an explanation, or a program statement by statement, or moves a plot; a notebook shows it in a frame.
 
     Args:
-        source: an explanation of order 1, a plot, or a program of statements.  If an error ends the program, the page ends with the
+        source: an explanation, a plot, or a program of statements.  If an error ends the program, the page ends with the
             error.
         precision: the number of significant digits.
 
@@ -30,7 +30,6 @@ class Lesson:
         html: the page, which loads nothing from other places.
 
     Raises:
-        UsageError: if the explanation has second derivatives.
         ParseError: if the program has a syntax error.
         LimitError: if the page would be too long, unless limits are lifted.
     """

@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff_cli.arrays import Array
 from autodiff_cli.command_result import plain
-from autodiff_cli.errors import AutodiffError, UsageError, setting
+from autodiff_cli.errors import AutodiffError
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
 from autodiff_cli.explanation.sentences import broadcast_text, unsigned_zeros
 from autodiff_cli.language.tree import free_name_nodes, unparse
@@ -75,15 +75,12 @@ def to_html(result: Explanation, precision: int) -> str:
     """Return the page of an explanation.
 
     Args:
-        result: an explanation of order 1.
+        result: an explanation.
         precision: the number of significant digits.
 
     Raises:
-        UsageError: if the explanation has second derivatives.
         LimitError: if it has more than ``MOST_LINES`` lines, unless limits are lifted.
     """
-    if result.order != 1:
-        raise UsageError("a lesson shows first derivatives only", hint=f"leave out {setting('order')}, or write markdown or latex")
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
     source, fixed = "", None

@@ -1,6 +1,6 @@
 """What ``explain`` writes, computed: ``python -m tests.accuracy.explained`` prints what does not give the number beside it.
 
-Every declared function, at every sample and edge of its declaration, to order 2.
+Every declared function, at every sample and edge of its declaration.
 """
 
 from __future__ import annotations
@@ -72,19 +72,18 @@ def _literal(value: Any) -> str:
     return repr(value).replace("(", "[").replace(")", "]").replace("True", "true").replace("False", "false")
 
 
-def wrong(expression: str, at: Mapping[str, Any], order: int = 2) -> Iterator[Wrong]:
+def wrong(expression: str, at: Mapping[str, Any]) -> Iterator[Wrong]:
     """The formulas of an explanation that do not give the number beside them, or have names that are not the language's."""
-    explanation = explain(expression, at, order=order)
+    explanation = explain(expression, at)
     values = _values(explanation)
-    for sweep in (explanation.sweep, *(sweep for second in explanation.seconds for sweep in second.sweeps)):
-        for step in sweep.steps if sweep is not None else ():
-            for one in step.contributions:
-                if one.formula is None or "[" in one.to:
-                    continue
-                for name in unknown(one.formula, values) if "[0]" not in unparse(one.formula) else ():
-                    yield Wrong(expression, unparse(one.formula), f"the name {name}")
-                if one.local is not None and not gives(one.formula, values, one.local):
-                    yield Wrong(expression, unparse(one.formula), f"not {np.ravel(one.local)}")
+    for step in explanation.sweep.steps if explanation.sweep is not None else ():
+        for one in step.contributions:
+            if one.formula is None or "[" in one.to:
+                continue
+            for name in unknown(one.formula, values) if "[0]" not in unparse(one.formula) else ():
+                yield Wrong(expression, unparse(one.formula), f"the name {name}")
+            if one.local is not None and not gives(one.formula, values, one.local):
+                yield Wrong(expression, unparse(one.formula), f"not {np.ravel(one.local)}")
 
 
 def _plain(text: str) -> str:
@@ -93,7 +92,7 @@ def _plain(text: str) -> str:
 
 
 def _values(explanation: Explanation) -> dict[str, Any]:
-    lines = [*explanation.forward, *(line for second in explanation.seconds for line in second.lines)]
+    lines = explanation.forward
     return {_plain(line.name): line.value for line in lines if "[" not in line.name}  # an element of several results is not a name
 
 

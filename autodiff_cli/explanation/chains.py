@@ -1,0 +1,107 @@
+"""The chain rule multiplied out: each gradient as one formula, with the names that the program uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from autodiff_cli.explanation.local_derivatives import ARRIVING, filled_in, holds, number, number_of, product
+from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation
+from autodiff_cli.language.parser import parse
+from autodiff_cli.language.tree import Syntax, call_tree, name_tree, names_in, new_token, new_tree, number_tree, unparse, walk
+from autodiff_cli.postorder import postorder
+
+Shape = tuple[int, ...]
+_LONGEST = 300
+"""The largest number of nodes of a formula: about four lines of text."""
+
+
+def multiplied_out(result: Explanation) -> dict[str, Syntax]:
+    """Return the gradients as formulas, by variable; those without a formula that gives their numbers are left out."""
+    if result.sweep is None or not np.all(result.sweep.start == 1):
+        return {}
+    values = {line.name: line.value for line in result.forward}
+    shapes = {name: np.shape(value) for name, value in values.items() if value is not None}
+    chains: dict[str, Syntax | None] = {result.output: number_tree("1")}
+    for step in result.sweep.steps:
+        for part in step.contributions:
+            chain = _downstream(chains.get(step.names[0]), step, part, shapes)
+            before = chains.get(part.to)
+            if part.before is not None and chain is not None:
+                chain = None if before is None else new_tree("add", before, chain)
+            chains[part.to] = chain
+    unnamed: dict[str, Syntax] = {}
+    inside = {line.name.rpartition(".")[0] for line in result.forward if not line.expression}
+    for line in result.forward:
+        if line.name.startswith("%"):  # the operations inside of a function are not those of the program
+            is_function = line.name in inside and line.call is None
+            unnamed[line.name] = parse(line.expression).children[0] if is_function else filled_in(line.operation, unnamed)
+    formulas: dict[str, Syntax] = {}
+    for gradient in result.sweep.accumulated:
+        chain = chains.get(gradient.name)
+        formula = None if chain is None else filled_in(_whole(chain, np.shape(gradient.value), shapes), unnamed)
+        if formula is not None and _size(formula) <= _LONGEST and holds(formula, values, gradient.value):
+            formulas[gradient.name] = formula
+    return formulas
+
+
+def _downstream(
+    upstream: Syntax | None, step: ExplainedStep, part: CotangentContribution, shapes: Mapping[str, Shape]
+) -> Syntax | None:
+    """Return the contribution of a step to the gradient of an input as a formula.
+
+    Args:
+        upstream: the formula of the gradient of the output of the step.
+        step: the step.
+        part: its contribution.
+        shapes: the shapes of tensors by name.
+    """
+    shape = np.shape(step.gradients[0])
+    if upstream is None or len(step.names) > 1:
+        return None
+    if part.local is not None:
+        if part.formula is None:
+            return None
+        chain = part.formula if number_of(upstream) == 1 else product(upstream, part.formula)
+        return call_tree("sum", _whole(chain, shape, shapes)) if part.is_broadcast and np.shape(part.value) == () else chain
+    if part.formula is not None:
+        return filled_in(part.formula, {ARRIVING: _whole(upstream, shape, shapes)})
+    return _by_words(upstream, step.operation, part, shapes)
+
+
+def _by_words(upstream: Syntax, operation: Syntax, part: CotangentContribution, shapes: Mapping[str, Shape]) -> Syntax | None:
+    """Return the contribution of an operation whose rule is described in words, or ``None`` if it is none of the usual ones."""
+    name = operation.children[0].text if operation.kind == "call" else operation.kind
+    shape, has_dim = np.shape(part.value), operation.kind == "call" and len(operation.children[1].children) > 1
+    if name in ("sum", "mean") and shape and not has_dim:
+        return upstream if name == "sum" else new_tree("div", upstream, number(np.size(part.value)))
+    if name == "matmul":  # the product of two vectors
+        first, second = operation.children
+        return product(upstream, second if unparse(first) == part.to and part.place != 2 else first)
+    if name == "logsumexp" and not has_dim:
+        return product(upstream, call_tree("softmax", name_tree(part.to)))
+    if name == "trace":
+        return product(upstream, call_tree("eye", number(shape[0])))
+    if name in ("t", "attribute"):
+        return new_tree("attribute", _whole(upstream, shape[::-1], shapes), new_token("NAME", "T"))
+    if name in ("squeeze", "unsqueeze", "reshape") and shape:
+        return call_tree("reshape", _whole(upstream, shape, shapes), new_tree("list", *map(number, shape)))
+    return None
+
+
+def _whole(chain: Syntax, shape: Shape, shapes: Mapping[str, Shape]) -> Syntax:
+    """Multiply a formula of numbers, which stands for a gradient with equal elements, by ones of the shape of the gradient."""
+    is_array = any(shapes.get(name) for name in names_in(chain)) or any(node.kind == "call" for node in walk(chain))
+    if not shape or is_array:
+        return chain
+    ones = call_tree("ones", *(number_tree(str(length)) for length in shape))
+    return ones if number_of(chain) == 1 else product(chain, ones)
+
+
+def _size(tree: Syntax) -> int:
+    """Return the number of nodes of the text of a tree, in which shared parts are repeated."""
+    sizes: dict[Syntax, int] = {}
+    for node in postorder([tree], lambda node: node.children):
+        sizes[node] = 1 + sum(sizes[child] for child in node.children)
+    return sizes[tree]
