@@ -45,7 +45,6 @@ class NodeOperations:
             nodes: the nodes, in the order in which they were recorded.
         """
         self._from_saved(nodes)
-        self._through_unchanged(nodes)
         self._recompute(nodes)
 
     def _from_saved(self, nodes: Sequence[Node]) -> None:
@@ -54,14 +53,6 @@ class NodeOperations:
             for value in saved(node).values():
                 if isinstance(value, Tensor):
                     self.names.keep_tensor(value)
-
-    def _through_unchanged(self, nodes: Sequence[Node]) -> None:
-        """Take the values of inputs that nodes return unchanged."""
-        for node in reversed(nodes):
-            result = self.names.value((node, 0))
-            edge = None if result is None else _selected(node) or _unchanged(node)
-            if edge is not None and edge[0].sequence_nr and edge[0]._shape == node._shape:
-                self.names.keep(edge, result)
 
     def _recompute(self, nodes: Sequence[Node]) -> None:
         """Compute the other values from the arguments of the nodes."""
@@ -270,18 +261,6 @@ def _selected(node: Node) -> Edge | None:
     if not chosen.size or chosen.any() != chosen.all():
         return None
     return node._edges[0 if chosen.all() else 1]
-
-
-def _unchanged(node: Node) -> Edge | None:
-    """Return the input that a ``mul`` node multiplies by 1.
-
-    VJP rules multiply by the upstream gradient, and a backward pass starts with the gradient 1.
-    """
-    if node.primitive is None or node.primitive.name != "mul" or None not in node._edges:
-        return None
-    factor = next((value for value in saved(node).values() if value is not None), None)
-    ones = factor is not None and np.all(raw(factor) == 1)
-    return next((edge for edge in node._edges if edge is not None), None) if ones else None
 
 
 def _edge(value: object) -> Edge | None:
