@@ -227,6 +227,12 @@ class NotSolved(AutodiffError, RuntimeError):
     exit_code = 1
 
 
+class NoValue(NotSolved):
+    """An equation, a minimum or an integral inside an expression that does not define a value."""
+
+    exit_code = 3
+
+
 class NotFiniteError(AutodiffError, ArithmeticError):
     """A value or a derivative that is nan or infinite while ``--strict`` is set."""
 

@@ -44,11 +44,11 @@ BUDGETS = {
     "compiler": 2949,
     "data": 5786,
     "derivatives": 1063,
-    "evaluation": 3505,
+    "evaluation": 3527,
     "explanation": 2027,
     "gradient_checking": 1017,
     "graph_drawing": 1869,
-    "language": 1379,
+    "language": 1426,
     "lesson": 1997,
     "nn": 515,
     "notes": 2242,
@@ -56,16 +56,17 @@ BUDGETS = {
     "ops": 5153,
     "optim": 352,
     "plotting": 2183,
-    "precise": 2175,
+    "precise": 2225,
     "report": 1566,
-    "root": 1636,
+    "root": 1642,
     "script": 1624,
-    "solvers": 11433,
+    "solvers": 12519,
     "symbolic": 4916,
     "utils": 282,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {
+    "evaluation": {"autodiff_cli.solvers.implicit.definition"},
     "unavailable_names": {"autodiff_cli.nn.functional"},
     "command_result": {f"autodiff_cli.report.{name}" for name in ("html", "latex_tables", "result_tables")},
     "derivatives": {
@@ -200,6 +201,15 @@ def test_no_room_grows() -> None:
         lines[room] = lines.get(room, 0) + len(path.read_text(encoding="utf-8").splitlines())
     grown = {room: count for room, count in lines.items() if count > BUDGETS.get(room, 0)}
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
+
+
+MOST_LINES = 76723
+"""The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
+
+
+def test_the_package_does_not_grow() -> None:
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in BY_NAME.values())
+    assert lines <= MOST_LINES, "take lines away elsewhere, and do not raise this number"
 
 
 def test_parameters_say_what_they_take() -> None:

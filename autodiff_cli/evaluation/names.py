@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
-from autodiff_cli.errors import MissingValue, Span, UnknownName, setting
+from autodiff_cli.errors import ArgumentError, MissingValue, Span, UnknownName, setting
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, free_name_nodes, walk
+from autodiff_cli.language.tree import DEFINING, Syntax, binding, free_name_nodes, walk
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -128,7 +128,9 @@ def check_functions(tree: Syntax, source: str) -> None:
     for node in walk(tree):
         if node.kind in ("call", "method"):
             name = node.children[node.kind == "method"]
-            if name.text not in FUNCTIONS and name.text not in defined:
+            if name.text in DEFINING and name.text not in FUNCTIONS and name.text not in defined and binding(node) is None:
+                raise binds_nothing(node, source)
+            if name.text not in FUNCTIONS and name.text not in defined and name.text not in DEFINING:
                 raise unknown_function_error(name.text, name.span, source, defined)
 
 
@@ -168,6 +170,13 @@ def unknown_function_error(name: str, span: Span, source: str | None, defined: I
     """Return the error for a function that does not exist; ``defined`` are the functions of the program."""
     hint = _function_hint(name, [*FUNCTIONS, *defined])
     return UnknownName(f"unknown function '{name}'", span=span, source=source, hint=hint)
+
+
+def binds_nothing(call: Syntax, source: str) -> ArgumentError:
+    """Return the error for a call of ``root`` or ``integral`` that does not bind a name."""
+    name = call.children[0].text
+    message = f"{name} binds a name in its first argument"
+    return ArgumentError(message, span=call.span, source=source, hint=f"write {DEFINING[name]}")
 
 
 def _function_hint(name: str, known: Iterable[str]) -> str:

@@ -19,11 +19,12 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, AutodiffError, LimitError, OutOfMemory, ParseError, UnknownName
 from autodiff_cli.evaluation.coercion import Items, index_limit, is_condition, literal_number, nesting_depth
-from autodiff_cli.evaluation.names import CONSTANTS, module_hint, unknown_function_error
+from autodiff_cli.evaluation.names import CONSTANTS, binds_nothing, module_hint, unknown_function_error
 from autodiff_cli.evaluation.operations import Operations, Pending, Work, after, as_slice
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.language.operators import COMPARING, OPERATORS
-from autodiff_cli.language.tree import EFFECTS, Syntax, arguments, index_range, new_tree, unescaped
+from autodiff_cli.language.tree import DEFINING, EFFECTS, Syntax, arguments, binding, index_range, new_tree, unescaped
+from autodiff_cli.lazy import named as imported
 from autodiff_cli.limits import MOST_TURNS, check_count, lifted
 from autodiff_cli.suggest import suggestion
 
@@ -185,12 +186,18 @@ class Machine(Operations):
 
     def _refuse_node(self, node: Syntax) -> Any:
         """Refuse a kind of node that has no value of its own, such as a keyword argument."""
+        if node.kind == "equation":
+            hint = "write == to compare, or define a value: root(y=1, y**3 + y = x)"
+            raise ArgumentError("an equation is only allowed in root", span=node.span, hint=hint)
         raise ArgumentError("this is only allowed in a call or in a program of statements", span=node.span)
 
     def _visit_call(self, node: Syntax) -> Pending:
         """Return the work of a call: its arguments, and the call of the function with their values."""
         method = node.kind == "method"
         name = node.children[1 if method else 0].text
+        defines = binding(node) if name in DEFINING and name not in self.functions else None
+        if defines is not None:
+            return after(node, defines.outside, self.define)
         index = index_range(node)
         if index is not None:
             return self._visit_index(node, name, index)
@@ -259,6 +266,10 @@ class Machine(Operations):
 
         return term(node, [])
 
+    def define(self, node: Syntax, values: list[Any]) -> Any:
+        """Return the value that an equation, a minimum or an integral defines, given its starts or limits."""
+        return imported("autodiff_cli.solvers.implicit.definition:value")(self, node, values)
+
     # Names
 
     def name(self, node: Syntax) -> Any:
@@ -283,6 +294,8 @@ class Machine(Operations):
         if name in FUNCTIONS:
             return FUNCTIONS[name]
         span = node.children[1 if method else 0].span
+        if name in DEFINING:
+            raise binds_nothing(node, self.source)
         if method and name in self.functions:
             raise UnknownName(f"'{name}' is a function, not a method", span=span, hint=f"write {name}(...)")
         if name in self.names or name in self._scope:

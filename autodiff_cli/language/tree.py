@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from autodiff_cli.errors import Span
 from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERATORS, OR, POSTFIX, SIGN, STATEMENT, SUM, Operator
@@ -90,19 +91,18 @@ def walk(tree: Syntax) -> Iterator[Syntax]:
 
 
 def free_name_nodes(tree: Syntax) -> Iterator[Syntax]:
-    """Yield the name nodes of a tree in order, excluding function names, and the index of a sum inside the sum."""
+    """Yield the name nodes of a tree in order, excluding function names, and names that a call binds inside the call."""
     stack: list[tuple[Syntax, frozenset[str]]] = [(tree, frozenset())]
     while stack:
         node, bound = stack.pop()
         if node.kind == "name" and node.children[0].text not in bound:
             yield node
-        index = index_range(node)
-        if index is None:
+        call = binding(node)
+        if call is None:
             stack.extend((child, bound) for child in reversed(node.children))
         else:
-            inside = bound | {index.children[0].text}
-            stack.extend((part, inside) for part in reversed([*node.children[:1], *arguments(node)]) if part is not index)
-            stack.extend((limit, bound) for limit in reversed(index.children[1:]))
+            stack.extend((part, bound | {*call.names}) for part in reversed([*node.children[:1], *call.inside]))
+            stack.extend((part, bound) for part in reversed(call.outside))
 
 
 def names_in(tree: Syntax) -> set[str]:
@@ -111,15 +111,61 @@ def names_in(tree: Syntax) -> set[str]:
 
 
 def arguments(node: Syntax) -> list[Syntax]:
-    """Return the argument nodes of a function call or a method call, excluding the object of the method."""
+    """Return the argument nodes of a function call or a method call, excluding the object of the method; [] for another node."""
+    if node.kind not in ("call", "method"):
+        return []
     after = 2 if node.kind == "method" else 1
     return node.children[after].children if len(node.children) > after else []
 
 
+DEFINING = {
+    "root": "root(y=1, y**3 + y = x), or root(y=0..2, ...) with a bracket",
+    "argmin": "argmin(y=0, (y - x)**2 + exp(y))",
+    "integral": "integral(t=0..x, exp(-t**2))",
+}
+"""The functions whose value an equation, a minimum or an integral defines, each with an example."""
+
+
+class Binding(NamedTuple):
+    """A call that binds names, such as ``i`` in ``sum(i=1..10, x**i)`` and ``y`` in ``root(y=1, y**3 + y = x)``.
+
+    Attributes:
+        names: the bound names; empty if the call is invalid.
+        outside: the limits of an index, or the starts of unknowns, in which the names are not bound.
+        inside: the other arguments, in which they are.
+    """
+
+    names: list[str]
+    outside: list[Syntax]
+    inside: list[Syntax]
+
+
+def binding(node: Syntax) -> Binding | None:
+    """Return what a call binds; ``None`` for any other node."""
+    operands, first = arguments(node), index_range(node)
+    if first is None:
+        defines = node.kind == "call" and len(operands) == 2 and node.children[0].text in DEFINING
+        if not defines or operands[0].kind not in ("keyword", "equation"):
+            return None
+        first = operands[0]
+    left = first.children[0]
+    listed = left.children if left.kind == "list" else []
+    names = [left] if left.kind == "NAME" else [item.children[0] for item in listed if item.kind == "name"]
+    rest = [_as_equation(operand) if node.children[0].text == "root" else operand for operand in operands if operand is not first]
+    return Binding([name.text for name in names], first.children[1:], rest)
+
+
+def _as_equation(argument: Syntax) -> Syntax:
+    """Return the equation ``y = x``, which the grammar cannot tell from a keyword argument."""
+    if argument.kind != "keyword":
+        return argument
+    name, right = argument.children
+    return Syntax("equation", [Syntax("name", [name], "", name.span), right], "", argument.span)
+
+
 def index_range(node: Syntax) -> Syntax | None:
     """Return the range of a sum or product over an index, such as ``i=1..10`` in ``sum(i=1..10, x**i)``; ``None`` elsewhere."""
-    operands = arguments(node) if node.kind in ("call", "method") else []
-    return next((argument for argument in operands if argument.kind == "index_range"), None)
+    return next((argument for argument in arguments(node) if argument.kind == "index_range"), None)
 
 
 def ranges_between(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
@@ -147,7 +193,8 @@ def split_outside_brackets(text: str, separator: re.Pattern[str] | None = None) 
 _LEVELS = {
     **{name: operator.level for name, operator in OPERATORS.items()},
     **dict.fromkeys(
-        ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS, "keyword", "slice", "index_range"), STATEMENT
+        ("assignment", "definition", "definition_with_grad", "unpack", *EFFECTS, "keyword", "equation", "slice", "index_range"),
+        STATEMENT,
     ),
     **dict.fromkeys(("conditional", "lambda"), CONDITIONAL),
     "comparison": COMPARISON,
@@ -201,8 +248,8 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "index_range":
         dots = " .. " if any(limit.kind == "number" and "." in limit.children[0].text for limit in children[1:]) else ".."
         return [children[0].text, "=", (children[1], CONDITIONAL), dots, (children[2], CONDITIONAL)]
-    if kind == "definition":
-        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL)]
+    if kind in ("definition", "equation"):
+        return [(children[0], POSTFIX if kind == "definition" else CONDITIONAL), " = ", (children[1], CONDITIONAL)]
     if kind == "definition_with_grad":
         return [
             (children[0], POSTFIX),

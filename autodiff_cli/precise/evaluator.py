@@ -21,6 +21,8 @@ from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor, tensor_on
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.partition import needed, resolved
 from autodiff_cli.errors import FOREIGN, NotPrecise
 from autodiff_cli.evaluation.coercion import is_plain_number
 from autodiff_cli.evaluation.evaluator import Evaluator
@@ -163,27 +165,75 @@ def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
     return function
 
 
-def _element_by_element(
-    math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
-) -> Tensor:
-    """Apply a scalar function to the elements of arrays that broadcast; ``statics`` are its other arguments."""
+def _number_function(primitive: Primitive) -> Callable[..., Any] | None:
+    """Return the function that computes a primitive of mpmath numbers, given their arithmetic; ``None`` if there is none."""
     name = primitive.name
     if name == "pow" and primitive.arity == 1 and primitive.series != "power":
         name = "power of a number"  # its argument is the exponent
-    function = _FUNCTIONS.get(name) or _decomposition_function(primitive)
+    return primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)
+
+
+def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[Any], statics: Sequence[object]) -> Any:
+    """Return a primitive of mpmath numbers and booleans as an mpmath number or a boolean."""
+    function = _number_function(primitive)
+    if function is None:
+        raise NotPrecise(primitive.name)
+    value = _compute_or_refuse(primitive.name, function, [math, *operands, *statics], _OF_MPMATH)
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, math.mpc):
+        value = math.nan if value.imag else value.real
+    return math.mpf(value)
+
+
+def number_program(
+    math: Arithmetic, variables: Sequence[Instruction], operands: Sequence[Operand]
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a function that computes operands of a tape from mpmath numbers; it counts nothing, and does not simulate rounding.
+
+    Args:
+        math: the arithmetic.
+        variables: the variables of the tape, whose numbers the function takes.
+        operands: the operands.
+    """
+    places: dict[Operand, int] = {variable: i for i, variable in enumerate(variables)}
+    constants: list[Any] = []
+    steps = [instruction for instruction in needed(operands) if instruction.primitive is not None]
+    places |= {step: len(variables) + i for i, step in enumerate(steps)}
+
+    def place(operand: Operand) -> int:
+        """Return the place of an operand; that of a constant counts from the end."""
+        operand = resolved(operand)
+        if type(operand) is Instruction:
+            return places[operand]
+        constants.insert(0, operand if isinstance(operand, bool) else math.mpf(operand))
+        return -len(constants)
+
+    calls = [(step.primitive, [place(operand) for operand in step.operands], step.statics) for step in steps]
+    results = [place(operand) for operand in operands]
+
+    def run(numbers: Sequence[Any]) -> list[Any]:
+        values = list(numbers)
+        for primitive, inputs, statics in calls:
+            assert primitive is not None
+            row = [values[i] if i >= 0 else constants[i] for i in inputs]
+            values.append(_computed_number(math, primitive, row, statics))
+        return [values[i] if i >= 0 else constants[i] for i in results]
+
+    return run
+
+
+def _element_by_element(
+    math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
+) -> Tensor:
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
-        if function is None:
-            raise NotPrecise(name)
         operands = [cell if isinstance(cell, (bool, np.bool_)) else math.number(cell).value for cell in row]
-        value = _compute_or_refuse(name, function, [math, *operands, *statics], _OF_MPMATH)
-        if isinstance(value, math.mpc):
-            value = math.nan if value.imag else value.real
-        if isinstance(value, (bool, np.bool_)):
-            result.flat[i] = bool(value)
-        else:
-            result.flat[i] = Number(math, math.mpf(value)) if name in _UNROUNDED else math.result(value)
+        value = _computed_number(math, primitive, operands, statics)
+        if not isinstance(value, bool):
+            value = Number(math, value) if primitive.name in _UNROUNDED else math.result(value)
+        result.flat[i] = value
     return tensor(math, result)
 
 

@@ -83,6 +83,8 @@ class Primitive(Declared, kw_only=True):
         selects: the parameters of which the operation selects some elements, and ignores the other elements.
         view: whether the result shares the memory of the argument.
         decomposition: an expression of simpler operations, for export targets that lack the operation.
+        precise: computes one element from numbers of many digits, given their arithmetic.
+        interval: its interval rule, if it is not in the table of these rules.
         differentiable_args: the positions of the arguments that have a VJP rule.
     """
 
@@ -92,6 +94,8 @@ class Primitive(Declared, kw_only=True):
     selects: Collection[str] = ()
     view: bool = False
     decomposition: Decomposition | None = None
+    precise: Callable[..., Any] | None = None
+    interval: Callable[..., Any] | None = None
 
     @cached_property
     def arity(self) -> int:
@@ -137,5 +141,6 @@ def outermost(groups: Iterable[Sequence[Any]]) -> Any:
 
 
 def argument_names(rule: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of the positional parameters of a function."""
-    return rule.__code__.co_varnames[: rule.__code__.co_argcount]
+    """Return the names of the positional parameters of a function, or its attribute ``names`` if it takes any number of them."""
+    names: tuple[str, ...] | None = getattr(rule, "names", None)
+    return names or rule.__code__.co_varnames[: rule.__code__.co_argcount]

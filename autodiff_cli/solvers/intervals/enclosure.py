@@ -58,7 +58,9 @@ class Enclosure:
             primitive = operand.primitive
             if primitive is not None:
                 call = Call(primitive.forward, operand.statics)
-                self._calls.append((operand, rule_of(primitive.name, primitive.series, primitive.arity), call))
+                self._calls.append(
+                    (operand, primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity), call)
+                )
 
     def __call__(self, low: Box, high: Box) -> list[Interval]:
         """Return an enclosure of each result.
@@ -167,6 +169,6 @@ def _operand(known: dict[Operand, Interval], operand: Operand) -> Interval:
 
 def _has_rule(primitive: Primitive, statics: tuple[Any, ...]) -> bool:
     """Return whether an instruction stays on the tape; one without a rule and without a decomposition stays too."""
-    if rule_of(primitive.name, primitive.series, primitive.arity) is not None:
+    if primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity) is not None:
         return True
     return decomposition(primitive, statics) is None

@@ -71,14 +71,20 @@ class RowSearch:
             start: the starts, of shape (n, rows).
             constants: the constants, of shape (m, rows).
         """
+        x, done = self.proven(start, constants)
+        with np.errstate(all="ignore"):
+            self._one_by_one(x, done, np.flatnonzero(~done & _usable(start, constants))[:MOST_ALONE], start, constants)
+        return x, done
+
+    def proven(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
+        """Return the roots that Newton's method reaches, and whether the Krawczyk operator proves each; see ``solved``."""
         x = start.copy()
         done = np.zeros(x.shape[1], bool)
-        usable = np.asarray(np.isfinite(constants).all(axis=0) & np.isfinite(start).all(axis=0))
+        usable = _usable(start, constants)
         with np.errstate(all="ignore"):
             for first in range(0, len(done), TOGETHER) if self.is_traced else ():
                 part = slice(first, first + TOGETHER)
                 x[:, part], done[part] = self._together(start[:, part], constants[:, part], usable[part])
-            self._one_by_one(x, done, np.flatnonzero(~done & usable)[:MOST_ALONE], start, constants)
         return x, done
 
     def _together(self, start: Vector, constants: Vector, usable: Mask) -> tuple[Vector, Mask]:
@@ -93,8 +99,9 @@ class RowSearch:
             if k == 1:  # the root of the last row that is solved
                 before = np.maximum.accumulate(np.where(done, np.arange(len(done)), -1))[left]
                 first = np.where(before >= 0, x[:, before], first)
-            reached = self._newton(first, constants[:, left])
-            proven = self._proven(reached, constants[:, left])
+            others = constants[:, left]
+            reached = self._newton(first, others)
+            _, proven = self.enclosed(reached, others, others)
             x[:, left[proven]] = reached[:, proven]
             done[left[proven]] = True
         return x, done
@@ -146,23 +153,26 @@ class RowSearch:
         result[:, rows] = x
         return result
 
-    def _proven(self, x: Vector, constants: Vector) -> Mask:
-        """Return in which rows the Krawczyk operator proves a root."""
+    def enclosed(self, x: Vector, low: Vector, high: Vector) -> tuple[Vector, Mask]:
+        """Return bounds of the roots near x for all constants in boxes, of shape (2, n, rows), and in which rows they are proven.
+
+        The Krawczyk operator proves that the equations have one root there for each value of the constants.
+        """
         n = len(x)
         assert self._system.enclosure is not None
         assert self._system.enclosure_with_slopes is not None
-        at = stacked(self._system.enclosure([*x, *constants], [*x, *constants]))
-        f, jacobian = self._at(x, constants)
+        at = stacked(self._system.enclosure([*x, *low], [*x, *high]))
+        f, jacobian = self._at(x, low if low is high else low / 2 + high / 2)
         noise = np.maximum(at[1] - f, f - at[0])
         inverse = np.abs(inverses(jacobian))
         radius = 2 * np.einsum("ijk,jk->ik", inverse, np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
-        low, high = x - radius, x + radius
-        intervals = self._system.enclosure_with_slopes([*low, *constants], [*high, *constants])
+        ends = x - radius, x + radius
+        intervals = self._system.enclosure_with_slopes([*ends[0], *low], [*ends[1], *high])
         matrix = stacked(intervals[n:]).reshape(2, n, n, -1)
         center, half = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * EPS)
         regular = np.logical_and.reduce([interval.regular for interval in intervals[:n]])
-        images, valid = krawczyk_images(at, center, half, x, high)
-        return np.asarray(regular & valid & ((images[0] > low) & (images[1] < high)).all(axis=0))
+        images, valid = krawczyk_images(at, center, half, x, ends[1])
+        return images, np.asarray(regular & valid & ((images[0] > ends[0]) & (images[1] < ends[1])).all(axis=0))
 
     def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], start: Vector, constants: Vector) -> None:
         """Solve rows alone, and set their solutions."""
@@ -177,3 +187,8 @@ class RowSearch:
                 continue
             if check.converged:
                 x[:, i], done[i] = check.point.x, True
+
+
+def _usable(start: Vector, constants: Vector) -> Mask:
+    """Return which rows have finite starts and constants."""
+    return np.asarray(np.isfinite(constants).all(axis=0) & np.isfinite(start).all(axis=0))

@@ -1,0 +1,197 @@
+"""The operation of a value that equations define: its search, and its derivatives by the implicit function theorem.
+
+If F(y, p) = 0 defines y, then dy/dp = -(dF/dy)^-1 dF/dp.  The rule is this formula, with F on a tape; its derivatives are
+those of the formula, with y as a function of p, so that every order follows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.printing import Size
+from autodiff_cli.compiler.gradient import gradient
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.errors import NotPrecise
+from autodiff_cli.solvers.implicit.components import Components, as_rule, replayed
+from autodiff_cli.solvers.implicit.linear import solution, solved
+from autodiff_cli.solvers.implicit.search import Choice
+from autodiff_cli.solvers.intervals.interval import Interval
+from autodiff_cli.solvers.roots.problem import RootProblem
+from autodiff_cli.solvers.system import System
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
+    from autodiff_cli.autograd.dtypes import Array
+    from autodiff_cli.autograd.primitives.primitive import VjpRule
+    from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.precise.arithmetic import Arithmetic
+
+_MOST_REFINED = 40
+"""The maximum number of Newton steps in many digits; the first step from a float gives 30 digits, unless a root is multiple."""
+
+
+class Equation:
+    """n equations of n unknowns and m parameters on a tape.
+
+    Args:
+        name: the name of the operation: ``root`` or ``argmin``.
+        unknowns, parameters: the variables of the tape.
+        results: the n residuals, which are 0 at the solution; for ``argmin``, the objective.
+        bracketed: whether the unknown has the two ends of a bracket in place of a start.
+
+    Attributes:
+        components: the operations that compute the unknowns from the starts and the parameters.
+        residuals: the n residuals, for ``argmin`` the gradient.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        unknowns: list[Instruction],
+        parameters: list[Instruction],
+        results: list[Operand],
+        bracketed: bool = False,
+    ) -> None:
+        self.unknowns, self.parameters = unknowns, parameters
+        self.is_minimum = name == "argmin"
+        self._objective = results
+        self.residuals = gradient(results[0], unknowns) if self.is_minimum else results
+        n = len(unknowns)
+        self._starts = 2 if bracketed else n
+        self._names = [*(f"s{j}" for j in range(self._starts)), *(f"p{i}" for i in range(len(parameters)))]
+        vjps = {f"p{i}": functools.partial(self._rule, i) for i in range(len(parameters))}
+        self.components = Components(name, self._names, n, self._solve, vjps, self._precise, self._intervals)
+        self.choice = Choice(self, bracketed)
+
+    @cached_property
+    def _slopes(self) -> list[list[Operand]]:
+        """The derivatives of each residual with respect to the unknowns and the parameters."""
+        return [gradient(residual, [*self.unknowns, *self.parameters]) for residual in self.residuals]
+
+    def _rule(self, i: int, k: int) -> VjpRule:
+        """Return the VJP rule of component k with respect to parameter i."""
+        n = len(self.unknowns)
+
+        def rule(g: Any, out: Any, *arguments: Any) -> Any:
+            values = [out if j == k else self.components.functions[j](*arguments) for j in range(n)]
+            at = dict(zip([*self.unknowns, *self.parameters], [*values, *arguments[self._starts :]], strict=True))
+            slopes = replayed([slope for row in self._slopes for slope in (*row[:n], row[n + i])], at)
+            rows = [slopes[j * (n + 1) : (j + 1) * (n + 1)] for j in range(n)]
+            return g * -solution([row[:n] for row in rows], [row[n] for row in rows])[k]
+
+        return as_rule(self._names, rule)
+
+    @cached_property
+    def system(self) -> System:
+        """The residuals as functions of the unknowns and the parameters."""
+        return TapeSystem([*self.unknowns, *self.parameters], self.residuals, len(self.unknowns))
+
+    def alone(self, arguments: Vector) -> Vector:
+        """Return the unknowns of one element, given its starts and parameters.
+
+        Raises:
+            NoValue: if there is no value; the error says why.
+        """
+        return self.choice.alone(arguments[: self._starts], arguments[self._starts :])
+
+    def problem(self, parameters: Vector) -> RootProblem:
+        """Return the equations for given values of the parameters."""
+        return TapeProblem(self._system_alone(self.residuals, parameters))
+
+    def objective_alone(self, parameters: Vector) -> System:
+        """Return the objective of ``argmin`` for given values of the parameters."""
+        return self._system_alone(self._objective, parameters)
+
+    def _system_alone(self, results: list[Operand], parameters: Vector) -> System:
+        known = dict(zip(self.parameters, map(np.float64, parameters), strict=True))
+        return TapeSystem(self.unknowns, results, len(self.unknowns), known)
+
+    def _solve(self, *arrays: Array) -> Array:
+        """Return the unknowns of shape (n, *shape of the arguments); nan where no root is verified."""
+        columns = np.array([np.ravel(array) for array in arrays], float).reshape(len(arrays), -1)
+        x = self.choice.solved(columns[: self._starts], columns[self._starts :])
+        return np.asarray(x.reshape(len(x), *arrays[0].shape).astype(np.result_type(*arrays, np.float32), copy=False))
+
+    def _intervals(self, *operands: Interval) -> list[Interval]:
+        """Return enclosures of the unknowns, given those of the starts and the parameters."""
+        spread = np.broadcast_arrays(*(end for operand in operands for end in (operand.low, operand.high, operand.regular)))
+        shape = spread[0].shape
+        low, high, regular = (np.array([np.ravel(array) for array in spread[part::3]]) for part in range(3))
+        starts = self._starts
+        bounds, proven = self.choice.enclosed((low / 2 + high / 2)[:starts], low[starts:], high[starts:])
+        proven = proven & regular.all(axis=0)
+        ends = np.where(proven, bounds, np.array([-np.inf, np.inf])[:, None, None]).reshape(2, -1, *shape)
+        return [Interval(a, b, proven.reshape(shape)) for a, b in zip(*ends, strict=True)]
+
+    def _precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
+        """Return the unknowns in many digits: Newton's method from the root in float64."""
+        from autodiff_cli.precise.evaluator import number_program
+
+        n = len(self.unknowns)
+        parameters = cells[self._starts :]
+        floats = [np.float64(cell) for cell in cells]
+        values = [math.mpf(float(function(*floats))) for function in self.components.functions]
+        operands = [*self.residuals, *(slope for row in self._slopes for slope in row[:n])]
+        compute = number_program(math, [*self.unknowns, *self.parameters], operands)
+        for _ in range(_MOST_REFINED):
+            numbers = compute([*values, *parameters])
+            steps = solved(math, numbers[n:], numbers[:n])
+            values = [value - step for value, step in zip(values, steps, strict=True)]
+            if all(abs(step) <= abs(value) * math.context.eps for step, value in zip(steps, values, strict=True)):
+                break
+        return values
+
+
+class TapeSystem(System):
+    """A system whose functions are on a tape already.
+
+    Args:
+        variables: the variables.
+        results: the values of the functions.
+        active: the number of variables with respect to which the Jacobian matrix is computed.
+        known: the values of further variables, if there are some; the functions are then written to another tape.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[Instruction],
+        results: Sequence[Operand],
+        active: int,
+        known: dict[Instruction, Any] | None = None,
+    ) -> None:
+        if known is not None:
+            from autodiff_cli.compiler.tape import Tape
+            from autodiff_cli.compiler.tracer import as_operand, as_tensor
+
+            tape = Tape(np.float64)
+            own = [tape.variable(variable.variable) for variable in variables]
+            tensors = {old: as_tensor(tape, new) for old, new in zip(variables, own, strict=True)}
+            results = [as_operand(value) for value in replayed(results, {**tensors, **known})]
+            variables = own
+        self.tape = list(variables), list(results)
+        self.source, self.programs = "", []
+        self.labels = [variable.variable for variable in variables]
+        self.names, self.shapes = tuple(self.labels), dict.fromkeys(self.labels, Size())
+        self.start = np.zeros(len(self.labels))
+        self.active, self.count = active, len(self.tape[1])
+        self.result_shapes = [Size()] * self.count
+        self.evaluations, self.seconds = 0, 0.0
+        self._constants, self._programs, self._by_formula = {}, {}, False
+
+    def evaluation(self, i: int, x: Vector) -> Evaluation:
+        raise NotPrecise("a part of an expression")
+
+
+class TapeProblem(RootProblem):
+    """The equations of a system on a tape."""
+
+    _sides = None
+
+    def __init__(self, system: System) -> None:
+        self.expression, self.const, self.unused = "", {}, []
+        self.system, self.start, self.labels = system, system.start, system.labels

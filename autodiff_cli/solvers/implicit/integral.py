@@ -1,0 +1,163 @@
+"""The operation of a definite integral: its quadrature, and its derivatives by Leibniz's rule.
+
+The derivative with respect to a limit is the integrand there, and with respect to a parameter the integral of the derivative.
+SciPy's double-exponential quadrature computes many integrals at a time, QUADPACK those with kinks inside, and mpmath, with many
+digits, those whose singularity at an end is too strong for floats.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff_cli.autograd.primitives.structural import where
+from autodiff_cli.compiler.gradient import gradient
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.errors import AutodiffError, NoValue
+from autodiff_cli.lazy import library
+from autodiff_cli.solvers.implicit.components import Components, as_rule, replayed
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Vector
+    from autodiff_cli.autograd.dtypes import Array
+    from autodiff_cli.autograd.primitives.primitive import VjpRule
+    from autodiff_cli.precise.arithmetic import Arithmetic
+
+ACCURACY = 1e-14
+"""The error, relative to the integral, that the quadrature asks for."""
+ACCEPTED = 1e-10
+"""The largest relative error of an integral with a value."""
+_MOST_PARTS = 500
+"""The maximum number of intervals of one integral with kinks."""
+_DIGITS = 30
+"""The digits of the last quadrature."""
+_MOST_DIGITS = 150
+"""The digits of an integral in an arithmetic with more: difference quotients of order 2 with steps of 1e-30 leave 50 of them."""
+
+
+class Integral:
+    """The integral of an operand of a tape over one of its variables.
+
+    Args:
+        variable: the variable of integration.
+        parameters: the other variables.
+        integrand: the operand.
+
+    Attributes:
+        components: the operation that computes the integral from its limits and the parameters.
+    """
+
+    def __init__(self, variable: Instruction, parameters: Sequence[Instruction], integrand: Operand) -> None:
+        self._variable, self._parameters, self._integrand = variable, list(parameters), integrand
+        self._names = ["low", "high", *(f"p{i}" for i in range(len(parameters)))]
+        vjps = {name: functools.partial(self._rule, i) for i, name in enumerate(self._names)}
+        self.components = Components("integral", self._names, 1, self._solve, vjps, self._precise)
+
+    def _rule(self, i: int, _: int) -> VjpRule:
+        """Return the VJP rule of argument i: the lower limit, the upper limit, or a parameter."""
+
+        def of_limit(g: Any, out: Any, *arguments: Any) -> Any:
+            limit = arguments[i]
+            finite = abs(limit) < np.inf  # an infinite limit does not move
+            slope = self._at(where(finite, limit, 0.0), arguments[2:])
+            return where(finite, g * (-slope if i == 0 else slope), 0.0)
+
+        def of_parameter(g: Any, out: Any, *arguments: Any) -> Any:
+            return g * self._derivative(i - 2).components.functions[0](*arguments)
+
+        return as_rule(self._names, of_limit if i < 2 else of_parameter)
+
+    @functools.cache  # noqa: B019  an integral lives as long as its operations
+    def _derivative(self, i: int) -> Integral:
+        """Return the integral of the derivative with respect to parameter i."""
+        return Integral(self._variable, self._parameters, gradient(self._integrand, [self._parameters[i]])[0])
+
+    def _at(self, t: Any, parameters: Sequence[Any]) -> Any:
+        """Return the integrand at a place, which may be an array or a tensor of any kind."""
+        return replayed([self._integrand], dict(zip([self._variable, *self._parameters], [t, *parameters], strict=True)))[0]
+
+    def _solve(self, *arrays: Array) -> Array:
+        """Return the integrals, of shape (1, *shape of the arguments); nan for an integral without a value."""
+        columns = [np.ravel(array).astype(float) for array in arrays]
+        result = np.zeros(columns[0].size)
+        some = np.flatnonzero((columns[0] != columns[1]) & ~np.isnan(columns).any(axis=0))
+        with np.errstate(all="ignore"):
+            if len(some):
+                result[some] = self._integrals(*(column[some] for column in columns))
+        result[np.isnan(columns).any(axis=0)] = np.nan
+        kind = np.result_type(*arrays, np.float32)
+        return np.asarray(result.reshape(1, *arrays[0].shape), kind)
+
+    def _integrals(self, low: Vector, high: Vector, *parameters: Vector) -> Vector:
+        def integrand(t: Array, *values: Array) -> Array:
+            result: Array = np.zeros(t.shape) + self._at(t, values)  # a new array, because SciPy changes it
+            return result
+
+        quadrature = library("scipy.integrate", "integral").tanhsinh
+        result = quadrature(integrand, low, high, args=parameters, rtol=ACCURACY, maxlevel=8)
+        values = np.array(result.integral)
+        is_accurate = np.isfinite(values) & (np.abs(result.error) <= 10 * ACCURACY * np.abs(values))
+        for i in np.flatnonzero(~(is_accurate | (result.success & np.isfinite(values)))):
+            try:
+                values[i] = self.alone(np.array([low[i], high[i], *(parameter[i] for parameter in parameters)]))
+            except NoValue:
+                values[i] = np.nan
+        return values
+
+    def alone(self, arguments: Vector) -> float:
+        """Return one integral that the double-exponential quadrature does not compute to the accuracy that is asked for.
+
+        Raises:
+            NoValue: if it does not have a value.
+        """
+        low, high, *parameters = arguments.tolist()
+
+        def integrand(t: float) -> float:
+            return float(self._at(np.float64(t), list(map(np.float64, parameters))))
+
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            value, error, rest, *_ = library("scipy.integrate", "integral").quad(
+                integrand, low, high, epsabs=0.0, epsrel=ACCURACY, limit=_MOST_PARTS, full_output=True
+            )
+        size = float(np.abs(rest["rlist"][: rest["last"]]).sum())
+        if error <= 100 * ACCURACY * max(abs(value), size):
+            return float(value)
+        with np.errstate(all="ignore"):
+            value, error = self._in_many_digits(arguments)
+        if not error <= ACCEPTED * max(abs(value), 1e-3 * size):
+            kind = "it diverges, or oscillates without end" if not np.isfinite(high - low) else "it diverges"
+            raise NoValue(
+                f"the integral from {low:.6g} to {high:.6g} has no value that quadrature can find: {kind}",
+                hint="integrate over a range on which the integrand is integrable, or split it at its singularities",
+            )
+        return value
+
+    def _in_many_digits(self, arguments: Vector) -> tuple[float, float]:
+        """Return an integral and an estimate of its error."""
+        from autodiff_cli.precise.arithmetic import Arithmetic
+
+        math = Arithmetic(_DIGITS)
+        try:
+            value, error = self._quadrature(math, *map(math.mpf, arguments.tolist()))
+        except (AutodiffError, ArithmeticError, ValueError):
+            return np.nan, np.inf
+        return float(value), float(error)
+
+    def _precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
+        from autodiff_cli.precise.arithmetic import Arithmetic
+
+        work = Arithmetic(min(math.digits, _MOST_DIGITS))
+        return [math.mpf(self._quadrature(work, *map(work.mpf, cells))[0])]
+
+    def _quadrature(self, math: Arithmetic, low: Any, high: Any, *parameters: Any) -> tuple[Any, Any]:
+        """Return an integral and an estimate of its error as mpmath numbers."""
+        from autodiff_cli.precise.evaluator import number_program
+
+        integrand = number_program(math, [self._variable, *self._parameters], [self._integrand])
+        value, error = math.context.quad(lambda t: integrand([t, *parameters])[0], [low, high], error=True)
+        return value, error

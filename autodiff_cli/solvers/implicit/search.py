@@ -1,0 +1,259 @@
+"""Which solution a definition means: the root next to its start, the only root in its bracket, or the minimum at its start.
+
+Newton's method finds a root, and interval arithmetic excludes others that are as near: the derivative keeps its sign on the
+interval of all numbers that are as near.  What is not decided so is searched with branch and bound, one element at a time.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from contextvars import ContextVar
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autodiff_cli.deadline import Late, within
+from autodiff_cli.errors import NoValue, setting
+from autodiff_cli.lazy import library
+from autodiff_cli.limits import LIFT, lifted
+from autodiff_cli.solvers.roots.all_roots import roots_over
+from autodiff_cli.solvers.roots.newton import SearchResult, search
+from autodiff_cli.solvers.roots.root import Root
+from autodiff_cli.solvers.roots.row_search import RowSearch
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.solvers.implicit.equation import Equation
+    from autodiff_cli.solvers.roots.problem import RootProblem
+
+MOST_ALONE = 200
+"""The maximum number of elements of a block that are decided one by one."""
+MOST_SECONDS = 5.0
+"""The maximum processor time of the search for one element."""
+_LATE = f"the search takes longer than {MOST_SECONDS:g} s"
+_SECONDS = 0.5
+"""The time for further starts of one element."""
+_BLOCK = 4_096
+"""The number of elements from which they are taken for a block of many rows, which repay the time to compile."""
+_MANY = 1e6
+_HALVINGS = 12
+"""The number of times that a bracket is halved before Newton's method."""
+_PIECES = 16
+"""The number of parts of an interval on each of which other roots are excluded."""
+_AS_NEAR = 1e-9
+"""The difference of two distances, relative to them, up to which two roots are as near."""
+_searching: ContextVar[bool] = ContextVar("searching", default=False)
+"""Whether the body of a definition is being evaluated for a search."""
+
+
+class Choice:
+    """The choice of a solution for each element.
+
+    Args:
+        equation: the equations.
+        bracketed: whether the unknown has a bracket in place of a start.
+    """
+
+    def __init__(self, equation: Equation, bracketed: bool) -> None:
+        self.equation = equation
+        self.bracketed = bracketed
+        self._rows = RowSearch(equation.system, equation.problem)
+        self._settled = Lock()
+
+    def solved(self, start: Vector, constants: Vector) -> Vector:
+        """Return the unknowns, of shape (n, elements); nan where the definition does not have a value.
+
+        Args:
+            start: the starts of the n unknowns, or the two ends of a bracket, of shape (n or 2, elements).
+            constants: the values of the m parameters, of shape (m, elements).
+        """
+        if start.shape[1] >= _BLOCK and self._settled.acquire(blocking=False):  # once
+            self._rows.settle(_MANY)
+        inner = _searching.get()  # for a definition around this one, a point without a value is one of many
+        token = _searching.set(True)
+        is_limited = start.shape[1] == 1 and not (inner or lifted())
+        try:
+            with np.errstate(all="ignore"), within(MOST_SECONDS) if is_limited else nullcontext():
+                x, done = self._by_newton(start, constants)
+                x[:, ~done] = np.nan
+                usable = np.isfinite(start).all(axis=0) & np.isfinite(constants).all(axis=0)
+                for i in [] if inner else np.flatnonzero(~done & usable)[:MOST_ALONE]:
+                    with suppress(NoValue):
+                        x[:, i] = self.alone(start[:, i], constants[:, i])
+        except Late:
+            raise NoValue(_LATE, hint=LIFT) from None
+        finally:
+            _searching.reset(token)
+        return x
+
+    def _by_newton(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
+        """Return the unknowns, and where they are proven to be the solution that is meant."""
+        if self.equation.is_minimum:
+            x, done = self._rows.proven(start, constants)
+            return x, done & self._is_minimum(x, constants)
+        if self.bracketed:
+            x, done = self._rows.proven(self._halved(start, constants), constants)
+            return x, done & self._is_alone(x, start[0], start[1], constants)
+        x, done = self._rows.proven(start, constants)
+        if len(x) == 1:
+            reach = np.abs(x[0] - start[0])
+            done = done & self._is_alone(x, start[0] - reach, start[0] + reach, constants)
+        return x, done
+
+    def enclosed(self, start: Vector, low: Vector, high: Vector) -> tuple[Vector, Mask]:
+        """Return bounds of the unknowns for all parameters in boxes, of shape (2, n, boxes), and where they are proven."""
+        with np.errstate(all="ignore"):
+            x, done = self._by_newton(start, low / 2 + high / 2)
+            bounds, proven = self._rows.enclosed(x, low, high)
+            for corner in (low, high):
+                at_corner, known = self._by_newton(start, corner)
+                proven = proven & known & ((bounds[0] <= at_corner) & (at_corner <= bounds[1])).all(axis=0)
+        return bounds, proven & done
+
+    def alone(self, start: Vector, constants: Vector) -> Vector:
+        """Return the unknowns of one element.
+
+        Raises:
+            NoValue: if the definition does not have a value; the error says why.
+        """
+        try:
+            with nullcontext() if _searching.get() or lifted() else within(MOST_SECONDS):
+                return self._alone(start, constants)
+        except Late:
+            raise NoValue(_LATE, hint=LIFT) from None
+
+    def _alone(self, start: Vector, constants: Vector) -> Vector:
+        problem = self.equation.problem(constants)
+        if self.equation.is_minimum:
+            return self._minimum(problem, start, constants)
+        if self.bracketed:
+            return _only_root(problem, float(start[0]), float(start[1]))
+        result = search(problem, start, _SECONDS)
+        if len(start) == 1:
+            return _nearest_root(problem, float(start[0]), result)
+        if not result.check.converged:
+            raise _unsolved(problem, result)
+        return result.check.point.x
+
+    def _halved(self, bracket: Vector, constants: Vector) -> Vector:
+        """Return a start in each bracket, near the change of sign if its ends have different signs."""
+        low, high = bracket[0].copy(), bracket[1].copy()
+        at_low = self._values(low, constants)
+        changes = at_low * self._values(high, constants) < 0
+        for _ in range(_HALVINGS * bool(changes.any())):
+            middle = low / 2 + high / 2
+            left = at_low * self._values(middle, constants) <= 0
+            low, high = np.where(changes & ~left, middle, low), np.where(changes & left, middle, high)
+        return np.asarray(low / 2 + high / 2)[None]
+
+    def _values(self, x: Vector, constants: Vector) -> Vector:
+        values: Vector = self.equation.system.columns(np.vstack([x[None], constants]))[0]
+        return values
+
+    def _is_alone(self, x: Vector, low: Vector, high: Vector, constants: Vector) -> Mask:
+        """Return where it is proven that an interval contains one root, which is x."""
+        result = np.asarray((low <= x[0]) & (x[0] <= high))
+        if not self._rows.is_traced:
+            return np.zeros_like(result)
+        result &= self._rises(low, high, constants)[0]
+        rest = np.flatnonzero(~result & (low <= x[0]) & (x[0] <= high))
+        if len(rest):
+            cuts = np.linspace(low[rest], high[rest], _PIECES + 1)
+            every = np.tile(constants[:, rest], _PIECES)
+            monotone, possible = (part.reshape(_PIECES, -1) for part in self._rises(cuts[:-1].ravel(), cuts[1:].ravel(), every))
+            points = [cuts.ravel(), *np.tile(constants[:, rest], _PIECES + 1)]
+            assert self.equation.system.enclosure is not None
+            at = self.equation.system.enclosure(points, points)[0]
+            signs = np.where(at.low > 0, 1, np.where(at.high < 0, -1, 0)).reshape(_PIECES + 1, -1)
+            here = (cuts[:-1] <= x[0, rest]) & (x[0, rest] <= cuts[1:])
+            without = ~possible | (monotone & (signs[:-1] * signs[1:] > 0))
+            result[rest] = np.where(here, monotone, without).all(axis=0)
+        return result
+
+    def _rises(self, low: Vector, high: Vector, constants: Vector) -> tuple[Mask, Mask]:
+        """Return on which intervals the residual is proven to rise or to fall, and on which it may be 0."""
+        assert self.equation.system.enclosure_with_slopes is not None
+        values, slopes = self.equation.system.enclosure_with_slopes([low, *constants], [high, *constants])
+        return np.asarray(values.regular & ((slopes.low > 0) | (slopes.high < 0))), values.holds(0.0)
+
+    def _is_minimum(self, x: Vector, constants: Vector) -> Mask:
+        """Return where the Hessian matrix is positive definite."""
+        n = len(x)
+        matrices = np.moveaxis(self.equation.system.columns(np.vstack([x, constants]), "jacobian").reshape(n, n, -1), 2, 0)
+        finite: Mask = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
+        sizes = np.linalg.eigvalsh(np.where(finite[:, None, None], matrices, 0.0))
+        return np.asarray(finite & (sizes[:, 0] > 1e-14 * np.abs(sizes).max(axis=1)))
+
+    def _minimum(self, problem: RootProblem, start: Vector, constants: Vector) -> Vector:
+        """Return the point of the minimum to which a trust-region method descends, verified as a root of the gradient."""
+        objective = self.equation.objective_alone(constants)
+        minimize = library("scipy.optimize", "argmin").minimize
+        try:
+            reached = minimize(
+                lambda x: float(objective.values(x)[0]),
+                start,
+                jac=problem.system.values,
+                hess=problem.system.jacobian,
+                method="trust-exact",
+            )
+        except ValueError:  # a derivative that is not finite
+            raise NoValue(
+                "no minimum found: the descent leaves the numbers for which the expression is finite", hint=_AGAIN
+            ) from None
+        result = search(problem, reached.x, _SECONDS)
+        if not result.check.converged:
+            raise _unsolved(problem, result, "the gradient: ")
+        x = result.check.point.x
+        if np.linalg.eigvalsh(problem.system.jacobian(x))[0] <= 0:
+            raise NoValue(f"no minimum found: {_place(problem, x)} is a stationary point without positive curvature", hint=_AGAIN)
+        return x
+
+
+_AGAIN = "write another start"
+
+
+def _place(problem: RootProblem, x: Vector) -> str:
+    return ", ".join(f"{label} = {value:.6g}" for label, value in zip(problem.labels, x, strict=True))
+
+
+def _unsolved(problem: RootProblem, result: SearchResult, before: str = "") -> NoValue:
+    """Return the error for a search that did not end at a root, in the words of the command ``root``."""
+    reason = Root(problem, result).reason
+    label = problem.labels[0]
+    return NoValue(before + reason, hint=f"write another start, or a bracket if there is one unknown: root({label}=0..2, ...)")
+
+
+def _nearest_root(problem: RootProblem, start: float, result: SearchResult) -> Vector:
+    """Return the root that is nearest to a start, given the result of a search from there."""
+    if not result.check.converged:
+        raise _unsolved(problem, result)
+    x = result.check.point.x
+    reach = abs(float(x[0]) - start) * (1 + _AS_NEAR)
+    if not reach:
+        return x
+    others = roots_over(problem, np.array([start - reach]), np.array([start + reach])).checks
+    points = sorted((check.point.x for check in others), key=lambda point: abs(float(point[0]) - start))
+    if len(points) > 1 and abs(points[1][0] - start) - abs(points[0][0] - start) <= _AS_NEAR * reach:
+        raise NoValue(
+            f"two roots are as near to the start {start:.6g}: {_place(problem, points[0])} and {_place(problem, points[1])}",
+            hint="write a start nearer to one of them, or a bracket that contains one",
+        )
+    return points[0] if points else x
+
+
+def _only_root(problem: RootProblem, low: float, high: float) -> Vector:
+    """Return the only root in a bracket."""
+    if not low < high:
+        raise NoValue(f"the bracket {low:.6g}..{high:.6g} is empty", hint=f"write {problem.labels[0]}={high:.6g}..{low:.6g}")
+    roots = roots_over(problem, np.array([low]), np.array([high]))
+    points = [check.point.x for check in roots.checks]
+    if len(points) == 1:
+        return points[0]
+    where = f"the bracket {low:.6g}..{high:.6g}"
+    if points:
+        places = [_place(problem, point) for point in points]
+        raise NoValue(f"{where} contains {len(points)} roots: {'; '.join(places[:4])}", hint="write a bracket that contains one")
+    broken = f": {roots.broken[0].sentence}" if roots.broken else ""
+    why = f"{where} does not contain a root{broken}" if roots.complete or broken else f"no root was found in {where}"
+    raise NoValue(why, hint=f"write a wider bracket, or search one with the command root and {setting('over')}")
