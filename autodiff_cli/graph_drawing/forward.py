@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.symbolic_execution import Symbol, SymbolicEvaluator
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
 from autodiff_cli.language.operators import OPERATORS
-from autodiff_cli.language.tree import Syntax, names_in, new_tree, unparse
+from autodiff_cli.language.tree import DEFINING, Syntax, names_in, new_tree, unparse
 
 _MOST_TEXT = 32
 
@@ -129,7 +129,7 @@ class _GraphBuilder:
             return f".{tree.children[1].text}"
         written = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
         if op is None:
-            return written if written in self._evaluator.functions else _JOINED
+            return written if written in self._evaluator.functions or written in DEFINING else _JOINED
         return OPERATORS[op.name].symbol if not written and op.name in OPERATORS else op.name
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from autodiff_cli.language.latex_names import RAISED, UNNAMED, escaped, function, identifier, number
 from autodiff_cli.language.operators import AND, ATOM, COMPARISON, CONDITIONAL, NOT, OPERATORS, OR, POWER, PRODUCT, SIGN, SUM
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import DEFINING, Syntax
 
 _SIGNED, _PRODUCT = PRODUCT, SIGN
 """In LaTeX, a sign binds less tightly than a product: ``a - (-b)`` needs brackets, and ``-a b`` is the negation of ``a b``."""
@@ -261,7 +261,23 @@ def _over_index(name: str, index: _Piece, body: _Piece) -> _Piece:
     return _Piece(text, SUM, "other", tall=True)
 
 
+def _equation(left: _Piece, right: _Piece) -> _Piece:
+    return _Piece((left.text, " = ", right.text), begins="keyword", tall=left.tall or right.tall, items=[left, right])
+
+
+def _defined(name: str, bound: _Piece, body: _Piece) -> _Piece:
+    """Return a value that an equation, a minimum or an integral defines; its start is not part of it."""
+    symbol, *ends = bound.items or []
+    if name == "integral":
+        text = (r"\int_{", ends[0].text, "}^{", ends[1].text, "} ", body.at_least(_PRODUCT).text, r" \, d", symbol.text)
+        return _Piece(text, SUM, "other", tall=True)
+    sign = r"\operatorname{root}" if name == "root" else r"\operatorname*{arg\,min}"
+    return _Piece((sign, "_{", symbol.text, "}", _in_brackets([body])), begins="name", ends="bracket", tall=body.tall)
+
+
 def _call(name: str, arguments: list[_Piece]) -> _Piece:
+    if name in DEFINING and len(arguments) == 2 and arguments[0].begins in ("keyword", "range"):
+        return _defined(name, *arguments)
     if name in ("sum", "prod") and len(arguments) == 2 and arguments[0].begins == "range":
         return _over_index(name, *arguments)
     if name in _NOTATION and len(arguments) == _NOTATION[name][0] and not any(a.begins == "keyword" for a in arguments):
@@ -345,7 +361,12 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "list": _list,
     "slice": lambda *parts: _Piece([part.text for part in parts]),
     "ellipsis": lambda _: _Piece(r"\ldots"),
-    "keyword": lambda name, value: _Piece((name.text, " = ", value.text), begins="keyword", tall=value.tall),
+    **dict.fromkeys(
+        ("keyword", "equation"),
+        lambda left, right: _Piece(
+            (left.text, " = ", right.text), begins="keyword", tall=left.tall or right.tall, items=[left, right]
+        ),
+    ),
     "index_range": lambda *parts: _Piece(
         (parts[0].text, " = ", parts[1].text, r", \ldots, ", parts[2].text), begins="range", items=[*parts]
     ),

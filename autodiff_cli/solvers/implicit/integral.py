@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.errors import AutodiffError, NoValue
@@ -61,10 +60,8 @@ class Integral:
         """Return the VJP rule of argument i: the lower limit, the upper limit, or a parameter."""
 
         def of_limit(g: Any, out: Any, *arguments: Any) -> Any:
-            limit = arguments[i]
-            finite = abs(limit) < np.inf  # an infinite limit does not move
-            slope = self._at(where(finite, limit, 0.0), arguments[2:])
-            return where(finite, g * (-slope if i == 0 else slope), 0.0)
+            slope = self._at(arguments[i], arguments[2:])
+            return g * (-slope if i == 0 else slope)
 
         def of_parameter(g: Any, out: Any, *arguments: Any) -> Any:
             return g * self._derivative(i - 2).components.functions[0](*arguments)
