@@ -13,7 +13,6 @@ from autodiff_cli.autograd.dtypes import TYPES, Array, DType, DTypeLike, as_dtyp
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.argument_kinds import whole_numbers
 from autodiff_cli.autograd.primitives.types import Data, Number, Shape, Value, Wholes
-from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import NO_GRADIENTS, Tensor, add_methods, new_tensor, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, LimitError
 from autodiff_cli.limits import check_size
@@ -283,18 +282,6 @@ def _new(name: str) -> Any:
     return method
 
 
-def new(self: Tensor, *args: Any) -> Tensor:
-    """Return a tensor with the type of this tensor, as in old PyTorch programs: of a given shape, or of given values.
-
-    Args:
-        args: the lengths of the dimensions, or a ``Size``, 0 by default; or the values, as a sequence.
-    """
-    if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
-        return tensor(args[0], dtype=self._data.dtype)
-    return empty(*args or (0,), dtype=self._data.dtype)
-
-
-add_methods(new=new)
 for _name in ("tensor", "zeros", "ones", "full", "empty"):
     add_methods(**{f"new_{_name}": _new(_name)})
 

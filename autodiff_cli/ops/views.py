@@ -119,18 +119,6 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
     return split(x, -(-length // chunks), dim)
 
 
-def unsafe_split(x: Tensor, split_size: Wholes, dim: int = 0) -> Any:
-    """The parts of ``split``, which are not views: they may be changed in place, but x may not be used then."""
-    function = rules.unsafe_split_equally if isinstance(split_size, int) else rules.unsafe_split_by_lengths
-    return function(x, _lengths(x, split_size, dim), dim)
-
-
-def unsafe_chunk(x: Tensor, chunks: int, dim: int = 0) -> Any:
-    """The parts of ``chunk``, which are not views; see ``unsafe_split``."""
-    lengths = [part.shape[dim] for part in chunk(x.detach(), chunks, dim)]
-    return rules.unsafe_split_equally(x, lengths, dim)
-
-
 def _iterator(self: Tensor) -> Any:
     if not self.shape:
         raise ArgumentError("iteration over a 0-d tensor")
@@ -138,9 +126,6 @@ def _iterator(self: Tensor) -> Any:
 
 
 add_methods(
-    unsafe_split=unsafe_split,
-    unsafe_split_with_sizes=unsafe_split,
-    unsafe_chunk=unsafe_chunk,
     view_as=lambda self, other: reshape(self, A_TENSOR(other, "view_as", "other").shape),
     reshape_as=lambda self, other: reshape(self, A_TENSOR(other, "reshape_as", "other").shape),
     __iter__=_iterator,
