@@ -1,10 +1,8 @@
-"""Functions of ``torch.nn.functional`` that draw random numbers: dropout, and activation functions with noise."""
+"""Functions of ``torch.nn.functional`` that draw random numbers: dropout, and attention with dropout."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, takes
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, takes
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR, checks
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError
@@ -13,7 +11,6 @@ from autodiff_cli.ops.inplace import change
 from autodiff_cli.ops.layers import attention_weights
 from autodiff_cli.ops.layers import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.linalg import matmul
-from autodiff_cli.ops.rules.activation import softmax
 
 
 def _kept(x: Tensor, p: float) -> Tensor:
@@ -36,24 +33,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     factors = _kept(input, p)
     result: Tensor = change(input, lambda old: old * factors) if inplace else input * factors
     return result
-
-
-@takes(tau=NUMBER, dim=DIMENSION)
-def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Return a random sample of the classes along ``dim``, smoothed by ``tau``.
-
-    With ``hard``, the sample is a row with a single 1, whose derivative is that of the smooth sample (straight-through).
-    ``eps`` has no effect, as in PyTorch.
-    """
-    noise = -np.log(default_generator.numpy.standard_exponential(tuple(logits.shape)))
-    smooth: Tensor = softmax((logits + tensor_on(np.asarray(noise).astype(logits._data.dtype)[()])) / tau, dim)
-    if not hard:
-        return smooth
-    values = np.asarray(smooth._data)
-    sample = np.zeros_like(values)
-    np.put_along_axis(sample, np.argmax(values, axis=dim, keepdims=True), 1.0, dim)
-    straight: Tensor = tensor_on(sample) - smooth.detach() + smooth
-    return straight
 
 
 @checks(query=A_TENSOR, key=A_TENSOR, value=A_TENSOR, dropout_p=NUMBER)

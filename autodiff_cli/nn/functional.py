@@ -7,7 +7,6 @@ from typing import NoReturn as _NoReturn
 
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR as _A_TENSOR
 from autodiff_cli.nn.dropout import dropout as dropout
-from autodiff_cli.nn.dropout import gumbel_softmax as gumbel_softmax
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with

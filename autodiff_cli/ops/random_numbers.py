@@ -323,32 +323,11 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     return _put(self, "normal_", lambda random, shape: random.standard_normal(shape) * std + mean, generator)
 
 
-def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """Draw all elements as exponentials of normally distributed numbers, in place."""
-    if not std > 0:
-        raise GraphError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return _put(self, "log_normal_", lambda random, shape: np.exp(random.standard_normal(shape) * std + mean), generator)
-
-
-def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Draw all elements from a Cauchy distribution, in place."""
-    if not sigma > 0:
-        raise GraphError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return _put(self, "cauchy_", lambda random, shape: random.standard_cauchy(shape) * sigma + median, generator)
-
-
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Draw all elements from the exponential distribution with the rate ``lambd``, in place."""
     if not lambd > 0:
         raise GraphError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return _put(self, "exponential_", lambda random, shape: random.standard_exponential(shape) / lambd, generator)
-
-
-def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Draw all elements as the number of trials up to the first success with probability ``p``, in place."""
-    if not 0 < p < 1:
-        raise GraphError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _put(self, "geometric_", lambda random, shape: random.geometric(p, shape), generator, True)
 
 
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
@@ -372,5 +351,5 @@ def random_(self: Tensor, low: int | None = None, high: int | None = None, *, ge
     return _put(self, "random_", lambda random, shape: random.integers(*bounds, shape), generator, True)
 
 
-_METHODS: tuple[Any, ...] = (uniform_, normal_, log_normal_, cauchy_, exponential_, geometric_, bernoulli_, random_)
+_METHODS: tuple[Any, ...] = (uniform_, normal_, exponential_, bernoulli_, random_)
 add_methods(**{_method.__name__: _method for _method in (*map(draws, _METHODS), bernoulli, multinomial)})

@@ -12,9 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.checks.finite_differences import analytic_jacobian, mismatch, numeric_jacobians
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.forward_ad.api import dual_level, make_dual, unpack_dual
-from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
-from autodiff_cli.autograd.printing import tensor_repr
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.errors import ArgumentError, GradcheckError, GraphError, InvalidCheck
@@ -34,7 +32,6 @@ _NOT_REENTRANT = (
     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
     "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
 )
-_UNDEFINED = "Pass check_undefined_grad=False to leave this check out."
 
 
 @checks(func=FUNCTION)
@@ -63,11 +60,9 @@ def gradcheck(
         atol, rtol: the absolute and the relative tolerance, combined as ``atol + rtol*abs(numerical)``.
         raise_exception: whether to raise an error instead of returning False.
         nondet_tol: the tolerance for the difference between two backward passes.
-        check_undefined_grad: whether to check backward passes in which the gradients of some outputs are missing, and forward
-            mode in which the tangents of some inputs are missing.
         check_grad_dtypes: whether to check the types of gradients.
         check_forward_ad, check_backward_ad: the modes that are checked.
-        fast_mode, masked: accepted for compatibility with PyTorch; all elements of the Jacobian are compared.
+        check_undefined_grad, fast_mode, masked: accepted for compatibility with PyTorch; all elements of the Jacobian are compared.
 
     Raises:
         GradcheckError: if the derivatives differ; the message contains both Jacobians.
@@ -82,12 +77,8 @@ def gradcheck(
             check.compare_jacobians(forward=False)
         if check_forward_ad:
             check.compare_jacobians(forward=True)
-            if check_undefined_grad:
-                check.missing_tangents()
         if check_backward_ad:
             check.zero_gradients()
-            if check_undefined_grad:
-                check.undefined_gradients()
     except GradcheckError:
         if raise_exception:
             raise
@@ -101,7 +92,6 @@ def gradgradcheck(
     inputs: Tensor | Sequence[Tensor | float],
     grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
-    check_undefined_grad: bool = True,
     check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
     **options: Any,
@@ -109,15 +99,13 @@ def gradgradcheck(
     """Check the second derivatives of ``func`` with ``gradcheck``, including derivatives with respect to ``grad_outputs``.
 
     Args:
-        func, inputs, check_undefined_grad: see ``gradcheck``.
+        func, inputs: see ``gradcheck``.
         grad_outputs: the cotangents of the outputs; random numbers if left out.
         check_fwd_over_rev, check_rev_over_rev: the modes of the outer derivative that are checked.
         options: other keywords of ``gradcheck``.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    if check_undefined_grad and not check_rev_over_rev:
-        raise InvalidCheck("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
     arguments = arguments_of(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
@@ -142,7 +130,6 @@ def gradgradcheck(
     return gradcheck(
         gradient,
         [*arguments, *cotangents],
-        check_undefined_grad=check_undefined_grad,
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
         **options,
@@ -239,38 +226,12 @@ class DerivativeCheck:
                 tangents.append(primal * 0.0 if tangent is None else tangent)
         return tangents
 
-    def missing_tangents(self) -> None:
-        """Check that an input without a tangent gives the same tangents of the outputs as an input with the tangent 0."""
-        for j, argument in enumerate(self.checked):
-            for missing, zero in zip(self._tangents(argument, None, 1.0), self._tangents(argument, 0.0, 1.0), strict=True):
-                if not np.allclose(missing._data, zero._data, self.rtol, self.atol, equal_nan=True):
-                    raise GradcheckError(
-                        f"Expected the forward mode of the function to treat input {j} without a tangent like a tangent of zeros: "
-                        f"got\n{tensor_repr(missing)}\nand\n{tensor_repr(zero)}"
-                    )
-
     def zero_gradients(self) -> None:
         """Check that zero cotangents give zero gradients."""
         starts = [zeros_on(o.shape, o) for o in self.outputs]
         for gradient in grad(self.outputs, self.checked, starts, retain_graph=True, allow_unused=True) if starts else ():
             if gradient is not None and np.any(gradient._data != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
-
-    def undefined_gradients(self) -> None:
-        """Check backward passes in which the gradients of all outputs, or of one output, are missing."""
-        count = len(self.outputs)
-        for missing in [set(range(count)), *({i} for i in range(count) if count > 1)] if count else []:
-            outputs = [o for o in self.call() if o.requires_grad]
-            starts = [zeros_on(o.shape, o) for o in outputs]
-            roots = [_without_gradient(o) if i in missing else o for i, o in enumerate(outputs)]
-            try:
-                gradients = grad(roots, self.checked, starts, allow_unused=True)
-            except RuntimeError as error:
-                raise GradcheckError(f"Expected backward function to handle undefined output grads. {_UNDEFINED}") from error
-            if any(gradient is not None and np.any(gradient._data != 0) for gradient in gradients):
-                raise GradcheckError(
-                    f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_UNDEFINED}"
-                )
 
 
 def arguments_of(inputs: Tensor | Sequence[Any]) -> list[Any]:
@@ -279,7 +240,3 @@ def arguments_of(inputs: Tensor | Sequence[Any]) -> list[Any]:
 
 def outputs_of(result: Outputs) -> list[Tensor]:
     return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
-
-
-_without_gradient = Declarations(__name__)("undefined_grad", lambda x: x, {"x": lambda g: None}, public=False)
-"""The same tensor, whose gradient is missing."""

@@ -14,8 +14,5 @@ uniform_values = declare('uniform_values', lambda x, values: values, {'x': lambd
 normal_values = declare('normal_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward0', public=False)
 bernoulli_values = declare('bernoulli_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward2', public=False)
 exponential_values = declare('exponential_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='ExponentialBackward0', public=False)
-geometric_values = declare('geometric_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='GeometricBackward0', public=False)
-cauchy_values = declare('cauchy_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='CauchyBackward0', public=False)
-log_normal_values = declare('lognormal_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='LogNormalBackward0', public=False)
 random_values = declare('random_values', lambda x, values: values, {'x': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='RandomBackward2', public=False)
 bernoulli_with = declare('bernoulli_with', lambda x, p, values: values, {'x': lambda g: zeros_like(g), 'p': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='BernoulliBackward1', public=False)
