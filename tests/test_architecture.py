@@ -38,10 +38,10 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10147,
+    "autograd": 10050,
     "cli": 4318,
     "code_generation": 1023,
-    "compiler": 2949,
+    "compiler": 2969,
     "data": 5786,
     "derivatives": 1063,
     "evaluation": 3527,
@@ -50,10 +50,10 @@ BUDGETS = {
     "graph_drawing": 1869,
     "language": 1447,
     "lesson": 1997,
-    "nn": 515,
+    "nn": 496,
     "notes": 2242,
     "numerics": 4470,
-    "ops": 5153,
+    "ops": 5097,
     "optim": 352,
     "plotting": 2183,
     "precise": 2225,
@@ -62,7 +62,7 @@ BUDGETS = {
     "script": 1624,
     "solvers": 12516,
     "symbolic": 4916,
-    "utils": 282,
+    "utils": 284,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {

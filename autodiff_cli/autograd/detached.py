@@ -47,6 +47,7 @@ def data(self: Tensor) -> Tensor:
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
+    """Replace the values of a tensor, and keep its history."""
     if not isinstance(value, Tensor):
         raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._requires_grad and value._data.dtype.kind != "f":
@@ -95,7 +96,7 @@ def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
             hint="call detach() on the tensor first",
         )
-    leaf = _rebuilt(np.array(self._data)[()], self._requires_grad, _is_parameter(self))
+    leaf = _new_leaf(np.array(self._data)[()], self._requires_grad, _is_parameter(self))
     memo[id(self)] = leaf
     if self._extra is not None and self._extra.grad is not None:
         leaf.grad = copy.deepcopy(self._extra.grad, memo)
@@ -104,14 +105,14 @@ def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
 
 def reduced(self: Tensor) -> tuple[Callable[[Array, bool, bool], Tensor], tuple[Array, bool, bool]]:
     """Return the values and ``requires_grad`` for ``copy.copy`` and serialization, without history, gradient and hooks."""
-    return _rebuilt, (shared_array(self), self._requires_grad, _is_parameter(self))
+    return _new_leaf, (shared_array(self), self._requires_grad, _is_parameter(self))
 
 
 def _is_parameter(tensor: Tensor) -> bool:
     return tensor._extra is not None and tensor._extra.is_parameter
 
 
-def _rebuilt(values: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:
+def _new_leaf(values: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:
     leaf = tensor_on(values)
     leaf._requires_grad = requires_grad
     if is_parameter:

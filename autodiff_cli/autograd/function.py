@@ -157,7 +157,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             return result
         # As in PyTorch, the history of the gradients that the results were computed from ends here.
         parts = result if isinstance(result, tuple) else (result,)
-        barred = [_barred(Tensor(part._data, requires_grad=True)) if isinstance(part, Tensor) else part for part in parts]
+        barred = [
+            _differentiable_once(Tensor(part._data, requires_grad=True)) if isinstance(part, Tensor) else part for part in parts
+        ]
         return tuple(barred) if isinstance(result, tuple) else barred[0]
 
     return call
@@ -167,7 +169,7 @@ def _refuse(g: Cotangent) -> Cotangent:
     raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-_barred = Declarations(__name__)("once_differentiable", lambda x: x, {"x": _refuse}, node="Error", public=False)
+_differentiable_once = Declarations(__name__)("once_differentiable", lambda x: x, {"x": _refuse}, node="Error", public=False)
 """The same numbers, which cannot be differentiated; the name of the node is PyTorch's."""
 
 

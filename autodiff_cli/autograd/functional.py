@@ -59,23 +59,23 @@ def jacobian(
             '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     with enable_grad():
-        values, several = _leaves(inputs, create_graph, "jacobian")
+        values, several = _as_leaves(inputs, create_graph, "jacobian")
         if strict or not (vectorize or strategy == "forward-mode"):
-            outputs, several_outputs = _outputs("jacobian", func, values, strict)
+            outputs, several_outputs = _called("jacobian", func, values, strict)
             rows = [jacobian_of(output, values, create_graph) for output in outputs]
-            packed = tuple(_pack(row, several, create_graph) for row in rows)
+            packed = tuple(_packed(row, several, create_graph) for row in rows)
             return packed if several_outputs else packed[0]
 
         def function(*arguments: Tensor) -> Any:
-            outputs, several_outputs = _outputs("jacobian", func, arguments, strict=False)
+            outputs, several_outputs = _called("jacobian", func, arguments, strict=False)
             return tuple(outputs) if several_outputs else outputs[0]
 
         rows = named(_TRANSFORMS[strategy])(function, tuple(range(len(values))) if several else 0)(*values)
-    return rows if create_graph else _without_graph(rows)
+    return rows if create_graph else _detached(rows)
 
 
-def _without_graph(tree: Any) -> Any:
-    return tree.detach() if isinstance(tree, Tensor) else tuple(map(_without_graph, tree))
+def _detached(tree: Any) -> Any:
+    return tree.detach() if isinstance(tree, Tensor) else tuple(map(_detached, tree))
 
 
 @checks(func=FUNCTION)
@@ -92,10 +92,10 @@ def hessian(
     Returns:
         A tensor whose shape is the shape of the input, repeated; for several inputs, a tuple of tuples with one row for each input.
     """
-    _, several = _tensors(inputs, "inputs", "hessian")
+    _, several = _checked_list(inputs, "inputs", "hessian")
 
     def gradient(*arguments: Tensor) -> Any:
-        output = _number("hessian", func, arguments, strict)
+        output = _called_for_number("hessian", func, arguments, strict)
         slopes = gradients_of([output], arguments, None, create_graph=True)
         if strict:
             _check_second_order(slopes)
@@ -103,7 +103,9 @@ def hessian(
 
     if outer_jacobian_strategy == "forward-mode":
         argnums = tuple(range(len(inputs))) if several else 0
-        gradient = named(_TRANSFORMS["reverse-mode"])(lambda *arguments: _number("hessian", func, arguments, False), argnums)
+        gradient = named(_TRANSFORMS["reverse-mode"])(
+            lambda *arguments: _called_for_number("hessian", func, arguments, False), argnums
+        )
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
@@ -118,11 +120,11 @@ def vjp(
         v: the vector, with the shapes of the outputs; 1 for a scalar output if left out. The product has the shapes of the inputs.
     """
     with enable_grad():
-        values, several = _leaves(inputs, create_graph, "vjp")
-        outputs, several_outputs = _outputs("vjp", func, values, strict)
-        vector = _vector(v, outputs, several_outputs, "vjp")
+        values, several = _as_leaves(inputs, create_graph, "vjp")
+        outputs, several_outputs = _called("vjp", func, values, strict)
+        vector = _checked_vector(v, outputs, several_outputs, "vjp")
         products = filled(gradients_of(outputs, values, vector, create_graph), values)
-    return _pack(outputs, several_outputs, create_graph), _pack(products, several, create_graph)
+    return _packed(outputs, several_outputs, create_graph), _packed(products, several, create_graph)
 
 
 @checks(func=FUNCTION)
@@ -136,11 +138,11 @@ def jvp(
         v: the vector, with the shapes of the inputs; 1 for a scalar input if left out. The product has the shapes of the outputs.
     """
     with enable_grad():
-        values, several = _leaves(inputs, create_graph, "jvp")
-        vector = _vector(v, values, several, "jvp")
-        outputs, several_outputs = _outputs("jvp", func, values, strict)
+        values, several = _as_leaves(inputs, create_graph, "jvp")
+        vector = _checked_vector(v, values, several, "jvp")
+        outputs, several_outputs = _called("jvp", func, values, strict)
         products = jacobian_vector(outputs, values, vector, create_graph)
-    return _pack(outputs, several_outputs, create_graph), _pack(products, several_outputs, create_graph)
+    return _packed(outputs, several_outputs, create_graph), _packed(products, several_outputs, create_graph)
 
 
 @checks(func=FUNCTION)
@@ -162,30 +164,31 @@ def vhp(
 def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Tensors, v: Tensors | None, create_graph: bool, strict: bool
 ) -> Any:
+    """Return the output, and the product of the Hessian with a vector; ``name`` is for messages."""
     with enable_grad():
-        values, several = _leaves(inputs, create_graph, name)
-        vector = _vector(v, values, several, name)
-        output = _number(name, func, values, strict)
+        values, several = _as_leaves(inputs, create_graph, name)
+        vector = _checked_vector(v, values, several, name)
+        output = _called_for_number(name, func, values, strict)
         if strict:
             _check_second_order(gradients_of([output], values, None, create_graph=True))
         products = hessian_vector(output, values, vector, create_graph)
-    return _pack([output], False, create_graph), _pack(products, several, create_graph)
+    return _packed([output], False, create_graph), _packed(products, several, create_graph)
 
 
 # Arguments and results
 
 
-def _leaves(inputs: Tensors, create_graph: bool, name: str) -> tuple[list[Tensor], bool]:
+def _as_leaves(inputs: Tensors, create_graph: bool, name: str) -> tuple[list[Tensor], bool]:
     """Return the inputs as new tensors that require grad; with ``create_graph`` they keep their history."""
-    values, several = _tensors(inputs, "inputs", name)
+    values, several = _checked_list(inputs, "inputs", name)
     return [
         reshaped(x, tuple(x.shape)) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in values
     ], several
 
 
-def _outputs(name: str, func: Callable[..., Any], values: Sequence[Tensor], strict: bool) -> tuple[list[Tensor], bool]:
+def _called(name: str, func: Callable[..., Any], values: Sequence[Tensor], strict: bool) -> tuple[list[Tensor], bool]:
     """Call a function; in strict mode, check that each output depends on each input."""
-    outputs, several = _tensors(func(*values), _OUTPUTS, name)
+    outputs, several = _checked_list(func(*values), _OUTPUTS, name)
     for i, output in enumerate(outputs if strict else ()):
         if not output.requires_grad:
             raise GraphError(
@@ -199,6 +202,7 @@ def _outputs(name: str, func: Callable[..., Any], values: Sequence[Tensor], stri
 
 
 def _check_second_order(slopes: Sequence[Tensor | None]) -> None:
+    """Check that each first derivative depends on the inputs, in strict mode."""
     for i, slope in enumerate(slopes):
         if slope is None or not slope.requires_grad:
             raise GraphError(
@@ -206,7 +210,8 @@ def _check_second_order(slopes: Sequence[Tensor | None]) -> None:
             )
 
 
-def _tensors(value: Tensors, what: str, name: str) -> tuple[list[Tensor], bool]:
+def _checked_list(value: Tensors, what: str, name: str) -> tuple[list[Tensor], bool]:
+    """Return one tensor or a sequence as a list, and whether it is a sequence; ``what`` and ``name`` are for the message."""
     if isinstance(value, Tensor):
         return [value], False
     beginning = f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the"
@@ -218,9 +223,9 @@ def _tensors(value: Tensors, what: str, name: str) -> tuple[list[Tensor], bool]:
     return list(value), True
 
 
-def _number(name: str, func: Callable[..., Any], values: Sequence[Tensor], strict: bool) -> Tensor:
+def _called_for_number(name: str, func: Callable[..., Any], values: Sequence[Tensor], strict: bool) -> Tensor:
     """Call a function that returns one number, and return it without dimensions."""
-    outputs, several = _outputs(name, func, values, strict)
+    outputs, several = _called(name, func, values, strict)
     if several:
         raise ShapeError(f"The function given to {name} should return a single Tensor")
     if outputs[0].numel() != 1:
@@ -228,13 +233,14 @@ def _number(name: str, func: Callable[..., Any], values: Sequence[Tensor], stric
     return outputs[0] if not outputs[0].shape else reshaped(outputs[0], ())
 
 
-def _vector(v: Tensors | None, like: Sequence[Tensor], several: bool, name: str) -> list[Tensor]:
+def _checked_vector(v: Tensors | None, like: Sequence[Tensor], several: bool, name: str) -> list[Tensor]:
+    """Return the vector of a product after checks; ``like`` has its shapes, and without a vector it is 1."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             subject = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
             raise ShapeError(f"The vector v can only be None if the {subject} a single Tensor with a single element.")
         return [tensor_on(like[0]._data * 0 + 1)]
-    vector, _ = _tensors(v, "v", name)
+    vector, _ = _checked_list(v, "v", name)
     if len(vector) != len(like):
         if several:
             raise ShapeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}.")
@@ -246,6 +252,7 @@ def _vector(v: Tensors | None, like: Sequence[Tensor], several: bool, name: str)
     return vector
 
 
-def _pack(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
+def _packed(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
+    """Return one tensor or a tuple, detached unless the graph is wanted."""
     results = tuple(tensor if create_graph else tensor.detach() for tensor in tensors)
     return results if several else results[0]

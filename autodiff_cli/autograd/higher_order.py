@@ -53,7 +53,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
         LimitError: if the derivatives have more than 100,000 elements, the order is above 12, or the graph becomes too large.
     """
     names = list(variables)
-    _check(order, [v.numel() for v in variables.values()])
+    _check_limits(order, [v.numel() for v in variables.values()])
     results: dict[Index, Array] = {}
     # For each index, a list of tensors with the shape of its last variable, one for each combination of elements of the
     # preceding variables.  They are separate, so that a backward pass from one tensor does not run through the other tensors.
@@ -85,7 +85,8 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     return results
 
 
-def _check(order: int, sizes: list[int]) -> None:
+def _check_limits(order: int, sizes: list[int]) -> None:
+    """Check the number and the order of the derivatives against the limits."""
     if lifted():
         return
     numbers = sum(count(sizes, k) for k in range(1, min(order, MOST_NESTED + 1) + 1))

@@ -47,7 +47,7 @@ def switch_recording(enabled: bool) -> Token[bool | None]:
 restore_recording = _mode.reset
 
 
-class _Decorator:
+class _ContextDecorator:
     """A context manager that is also a decorator of functions, generators and coroutines."""
 
     def clone(self) -> Self:
@@ -55,7 +55,7 @@ class _Decorator:
         return type(self)()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return _decorated(function, self.clone)
+        return _run_in_context(function, self.clone)
 
     def __enter__(self) -> None:
         raise NotImplementedError
@@ -64,7 +64,7 @@ class _Decorator:
         raise NotImplementedError
 
 
-class set_grad_enabled(_Decorator):
+class set_grad_enabled(_ContextDecorator):
     """A switch for recording, which takes effect immediately.
 
     In a ``with`` statement, it is undone at the end of the block; as a decorator, it affects only the function.
@@ -97,7 +97,7 @@ class set_grad_enabled(_Decorator):
         return type(self)(self.mode)
 
 
-class grad_mode(_Decorator):
+class grad_mode(_ContextDecorator):
     """A mode whose instances are context managers, which may be nested, and decorators; the class is a decorator without ``()``."""
 
     mode: bool
@@ -125,6 +125,7 @@ class grad_mode(_Decorator):
         _mode.set(recording)
 
     def _start(self) -> None:
+        """Set the modes of the block."""
         switch_recording(self.mode)
 
 
@@ -170,7 +171,7 @@ class inference_mode(grad_mode):
         switch_recording(not self.mode)
 
 
-def _decorated(function: Callable[..., Any], context: Callable[[], _Decorator]) -> Callable[..., Any]:
+def _run_in_context(function: Callable[..., Any], context: Callable[[], _ContextDecorator]) -> Callable[..., Any]:
     """Return a function that runs ``function`` inside a new context."""
     if inspect.isgeneratorfunction(function):
 

@@ -50,14 +50,14 @@ def backward(
         GraphError: if a tensor does not have a graph, or its graph was freed.
         ShapeError: if a gradient is missing, or its shape differs from the shape of its tensor.
     """
-    targets = None if inputs is None else _inputs(inputs, "backward")
-    roots = _roots(_outputs(tensors), grad_tensors, create_graph)
+    targets = None if inputs is None else _checked_inputs(inputs, "backward")
+    roots = _root_edges(_checked_outputs(tensors), grad_tensors, create_graph)
     edges = None
     if targets is not None:
         for tensor in targets:
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
-        edges = [_edge(tensor, i) for i, tensor in enumerate(targets)]
+        edges = [_input_edge(tensor, i) for i, tensor in enumerate(targets)]
     run_backward(roots, create_graph if retain_graph is None else retain_graph, create_graph, edges)
 
 
@@ -97,7 +97,7 @@ def grad(
         raise ArgumentError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    starts, targets = _outputs(outputs), _inputs(inputs, "grad")
+    starts, targets = _checked_outputs(outputs), _checked_inputs(inputs, "grad")
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
@@ -116,24 +116,26 @@ def grad(
             through = transformed.differentiated(starts, targets, grad_outputs, *options)
             if through is not NotImplemented:
                 return dict(zip(inputs, through, strict=True)) if isinstance(inputs, dict) else tuple(through)
-        roots = _roots(starts, grad_outputs, create_graph)
-        edges = [_edge(tensor, i) for i, tensor in enumerate(targets)]
+        roots = _root_edges(starts, grad_outputs, create_graph)
+        edges = [_input_edge(tensor, i) for i, tensor in enumerate(targets)]
         captured = run_backward(roots, keep, create_graph, edges, accumulates=False)
-        results = [_owned(captured[edge]) if edge in captured else None for edge in edges]
+        results = [_as_writable_tensor(captured[edge]) if edge in captured else None for edge in edges]
     if any(gradient is None for gradient in results):
         results = [
-            _unused(tensor, i, create_graph, materialize_grads, allow_unused) if gradient is None else gradient
+            _gradient_of_unused(tensor, i, create_graph, materialize_grads, allow_unused) if gradient is None else gradient
             for i, (tensor, gradient) in enumerate(zip(targets, results, strict=True))
         ]
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
 
 
-def _owned(value: Cotangent) -> Tensor:
+def _as_writable_tensor(value: Cotangent) -> Tensor:
     """Return a captured cotangent as a tensor; a broadcast array is copied, because it is read-only."""
     return as_tensor(value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value)
 
 
-def _unused(tensor: Differentiable, i: int, create_graph: bool, materialize: bool, allowed: bool | None) -> Tensor | None:
+def _gradient_of_unused(
+    tensor: Differentiable, i: int, create_graph: bool, materialize: bool, allowed: bool | None
+) -> Tensor | None:
     """Return the gradient of an input that the outputs do not depend on."""
     if materialize:
         if isinstance(tensor, GradientEdge):
@@ -144,7 +146,8 @@ def _unused(tensor: Differentiable, i: int, create_graph: bool, materialize: boo
     return None
 
 
-def _outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differentiable]:
+def _checked_outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differentiable]:
+    """Return the outputs as a list of tensors and gradient edges."""
     if isinstance(outputs, (Tensor, GradientEdge)):
         return [outputs]
     roots = list(outputs) if isinstance(outputs, Iterable) else [outputs]
@@ -154,7 +157,8 @@ def _outputs(outputs: Differentiable | Sequence[Differentiable]) -> list[Differe
     return roots
 
 
-def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
+def _checked_inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
+    """Return the inputs as a list of tensors and gradient edges; ``caller`` is the function that messages name."""
     if isinstance(inputs, (Tensor, GradientEdge)):
         return [inputs]
     if isinstance(inputs, Mapping) and type(inputs) is not dict:
@@ -170,7 +174,7 @@ def _inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
     return tensors
 
 
-def _edge(tensor: Differentiable, index: int) -> Edge:
+def _input_edge(tensor: Differentiable, index: int) -> Edge:
     """Return the edge of an input."""
     if isinstance(tensor, GradientEdge):
         return tensor.node, tensor.output_nr
@@ -182,7 +186,7 @@ def _edge(tensor: Differentiable, index: int) -> Edge:
     return tensor._edge or leaf_edge(tensor)
 
 
-def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
+def _root_edges(outputs: list[Differentiable], grad_outputs: GradOutputs, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
     """Return the edge of each output with its initial cotangent."""
     if grad_outputs is None:
         gradients: Sequence[Tensor | None] = (None,) * len(outputs)
@@ -206,6 +210,7 @@ def _roots(outputs: list[Differentiable], grad_outputs: GradOutputs, create_grap
 
 
 def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_graph: bool) -> Cotangent:
+    """Return the initial cotangent of an output: the given gradient after checks, or 1 for one number."""
     shape, dtype = edge[0].output_type(edge[1])
     if gradient is None:
         if shape and math.prod(shape) != 1:
@@ -257,18 +262,7 @@ def _backward_method(
     create_graph: bool = False,
     inputs: Inputs | None = None,
 ) -> None:
-    """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on.
-
-    Args:
-        gradient: the initial gradient, with the shape of this tensor; 1 for a scalar if left out.
-        retain_graph: whether to keep the saved values for another backward pass; the default is ``create_graph``.
-        create_graph: whether to record the backward pass, so that the gradients can be differentiated.
-        inputs: the only tensors whose ``.grad`` is filled; if left out, all leaves.
-
-    Raises:
-        GraphError: if the tensor does not have a graph, or an earlier backward pass freed the graph.
-        ShapeError: if ``gradient`` is missing, or its shape differs from the shape of this tensor.
-    """
+    """Add the gradient of this tensor to ``.grad`` of the leaves that it depends on; see ``autograd.backward``."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

@@ -71,21 +71,21 @@ def _contributions(
 ) -> Iterable[tuple[Instruction, Operand, Operand]]:
     """Yield each active operand with its contribution to the cotangent and the condition under which the operand is selected."""
     tape = instruction.tape
-    incoming = _for_rule(cotangent)
+    incoming = _rule_argument(cotangent)
     for operand, (name, rule) in zip(instruction.operands, primitive.vjps.items(), strict=True):
         if rule is None or type(operand) is not Instruction or operand not in active:
             continue
-        saved = [_saved(instruction, primitive, parameter) for parameter in argument_names(rule)[1:]]
-        part = _applied(primitive, rule, incoming, saved)
+        saved = [_saved_value(instruction, primitive, parameter) for parameter in argument_names(rule)[1:]]
+        part = _apply_rule(primitive, rule, incoming, saved)
         reached = selected
         if name in primitive.selects:
-            reached = _both(tape, selected, _nonzero(tape, _applied(primitive, rule, np.float64(1), saved)))
+            reached = _both(tape, selected, _nonzero(tape, _apply_rule(primitive, rule, np.float64(1), saved)))
         if reached is not True and primitive.series != "linear":
             part = tape.call("where", reached, part, 0.0)
         yield operand, part, reached
 
 
-def _saved(instruction: Instruction, primitive: Primitive, name: str) -> object:
+def _saved_value(instruction: Instruction, primitive: Primitive, name: str) -> object:
     """Return the argument of a VJP rule with the given name."""
     if name == "out":
         return as_tensor(instruction.tape, instruction)
@@ -93,16 +93,17 @@ def _saved(instruction: Instruction, primitive: Primitive, name: str) -> object:
         return ()  # the shape of a scalar
     position = primitive.parameters.index(name)
     if position < primitive.arity:
-        return _for_rule(instruction.operands[position])
+        return _rule_argument(instruction.operands[position])
     return instruction.statics[position - primitive.arity]
 
 
-def _for_rule(operand: Operand) -> Tensor | np.float64:
+def _rule_argument(operand: Operand) -> Tensor | np.float64:
     """Return an operand as a VJP rule expects it; a constant becomes a NumPy float64, which allows division by 0."""
     return as_tensor(operand.tape, operand) if type(operand) is Instruction else np.float64(operand)
 
 
-def _applied(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor | np.float64, saved: Sequence[object]) -> Operand:
+def _apply_rule(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor | np.float64, saved: Sequence[object]) -> Operand:
+    """Return the cotangent that a VJP rule computes, as an operand."""
     try:
         with np.errstate(all="ignore"):
             return as_operand(rule(cotangent, *saved))

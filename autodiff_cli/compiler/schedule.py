@@ -27,7 +27,7 @@ Larger arrays do not fit in the caches, and smaller arrays would require too man
 """
 SMALLEST, LARGEST = 1_000, 32_768
 """The minimum and the maximum number of rows of a block."""
-ALLOCATING = 15_000
+LARGEST_ALLOCATING = 15_000
 """The maximum number of rows if a kernel allocates; C libraries request arrays of 128 KiB or more from the operating system."""
 
 
@@ -38,7 +38,7 @@ ARITHMETIC = frozenset(
     ]
 )
 """The functions that take about as long as reading and writing their arrays."""
-GAINING = 1 / 8
+LONG_SHARE = 1 / 8
 """The minimum share of other functions for which several threads save time: short calls wait for the interpreter's lock."""
 
 
@@ -179,11 +179,12 @@ class Schedule:
             else:
                 self._copies.append((self._register(result), i))
         self._buffers = Buffers()
-        self._calls = self._scheduled(parts.rows, written)
+        self._calls = self._kernel_calls(parts.rows, written)
         long = sum(call.kernel.function not in ARITHMETIC for call in self._calls)
-        self._gains = long >= GAINING * len(self._calls)
+        self._threads_pay = long >= LONG_SHARE * len(self._calls)
 
     def _register(self, operand: Operand) -> int:
+        """Return the register of an operand, which is numbered on first use."""
         operand = resolved(operand)
         key: Hashable = operand if type(operand) is Instruction else (type(operand), repr(operand))
         if key not in self._registers:
@@ -192,7 +193,7 @@ class Schedule:
                 self._literals.append((self._registers[key], operand))
         return self._registers[key]
 
-    def _scheduled(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[KernelCall]:
+    def _kernel_calls(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[KernelCall]:
         """Return the kernel calls, and assign buffers to results that are neither outputs nor allocated by their kernel."""
         last: dict[Instruction, Instruction] = {}
         for instruction in rows:
@@ -218,7 +219,7 @@ class Schedule:
     def block(self, rows: int, threads: int) -> int:
         """Return the number of rows of a block, chosen so that all threads process the same number of blocks."""
         width: int = sum(count * dtype.itemsize for dtype, count in self._buffers.counts.items())
-        largest = LARGEST if all(call.kernel.writes for call in self._calls) else min(LARGEST, ALLOCATING)
+        largest = LARGEST if all(call.kernel.writes for call in self._calls) else min(LARGEST, LARGEST_ALLOCATING)
         block = min(max(WORKSPACE // max(width, 1), SMALLEST), largest)
         if rows <= block:
             return max(rows, 1)
@@ -228,14 +229,14 @@ class Schedule:
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
         """Compute all results; see ``Compiled.run``."""
         rows = len(out[0])
-        threads = threads if self._gains else 1
+        threads = threads if self._threads_pay else 1
         block = self.block(rows, threads)
         starts = iter(range(0, rows, block))
         arrays = [columns[variable.variable] for variable in self._parts.columns]
-        prepared = self._prepared(columns)
-        in_threads(lambda: self._work(starts, block, arrays, prepared, out), min(threads, -(-rows // block)))
+        prepared = self._initial_registers(columns)
+        in_threads(lambda: self._compute_blocks(starts, block, arrays, prepared, out), min(threads, -(-rows // block)))
 
-    def _prepared(self, columns: Mapping[str, Array]) -> list[Any]:
+    def _initial_registers(self, columns: Mapping[str, Array]) -> list[Any]:
         """Return the initial registers of a block: constants, scalars, and all values computed from them."""
         values = self._parts.constants(columns, self.dtype)
         registers: list[Any] = [values.get(key) if type(key) is Instruction else None for key in self._registers]
@@ -243,7 +244,7 @@ class Schedule:
             registers[register] = value
         return registers
 
-    def _work(
+    def _compute_blocks(
         self, starts: Iterator[int], block: int, columns: Sequence[Array], prepared: Sequence[object], out: Sequence[Array]
     ) -> None:
         """Compute blocks until ``starts`` is exhausted; several threads may share ``starts``."""
@@ -262,11 +263,12 @@ class Schedule:
                     registers[register] = np.ascontiguousarray(column[start:stop], self.dtype)
                 for register, i in self._outputs:
                     registers[register] = out[i][start:stop]
-                self._run(registers)
+                self._compute_block(registers)
                 for register, i in self._copies:
                     out[i][start:stop] = registers[register]
 
-    def _run(self, registers: list[Any]) -> None:
+    def _compute_block(self, registers: list[Any]) -> None:
+        """Run all kernels for one block."""
         for kernel, operands, target, stored, ends in self._calls:
             arguments = [registers[operand] for operand in operands]
             if kernel.writes:

@@ -67,12 +67,13 @@ def simplified(call: Record, primitive: Primitive, arguments: tuple[Any, ...]) -
     if primitive.series == "chain":  # the primitive for a constant to the power of x is also named pow
         return None
     if name in EXACT:
-        return _by_identity(call, name, arguments)
-    rule = _OF_CONDITIONS.get(name)
+        return _by_exact_row(call, name, arguments)
+    rule = _CONDITION_RULES.get(name)
     return None if rule is None else rule(call, *arguments)
 
 
-def _by_identity(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
+def _by_exact_row(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
+    """Return the result of the row of ``EXACT`` that matches an operation."""
     row = exact(name, *map(_pattern, arguments))
     if row is None:
         return None
@@ -84,12 +85,13 @@ def _by_identity(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand
         for part, argument in zip(patterns, arguments, strict=True)
         if isinstance(part, str)
     }
-    return _build(call, result, letters)
+    return _recorded_replacement(call, result, letters)
 
 
-def _build(call: Record, result: Replacement, letters: dict[str, Operand]) -> Operand:
+def _recorded_replacement(call: Record, result: Replacement, letters: dict[str, Operand]) -> Operand:
+    """Record a replacement, whose letters stand for operands."""
     if isinstance(result, tuple):
-        return call(result[0], *[_build(call, part, letters) for part in result[1:]])
+        return call(result[0], *[_recorded_replacement(call, part, letters) for part in result[1:]])
     return letters[result] if isinstance(result, str) else result
 
 
@@ -103,14 +105,16 @@ def _is_float(argument: object) -> bool:
     return type(argument) is not Instruction or argument.dtype.kind == "f"
 
 
-def _simple_and(_: Record, x: Operand, y: Operand) -> Operand | None:
+def _simplified_and(_: Record, x: Operand, y: Operand) -> Operand | None:
+    """Simplify a conjunction with a constant."""
     for condition, other in ((x, y), (y, x)):
         if type(condition) is bool and type(other) is Instruction and other.dtype.kind == "b":
             return other if condition else False
     return None
 
 
-def _simple_where(call: Record, condition: Operand, x: Operand, y: Operand) -> Operand | None:
+def _simplified_where(call: Record, condition: Operand, x: Operand, y: Operand) -> Operand | None:
+    """Simplify a choice whose condition or branches are known."""
     if type(condition) is not Instruction:
         return x if condition else y
     if condition.is_("logical_not"):
@@ -123,7 +127,7 @@ def _simple_where(call: Record, condition: Operand, x: Operand, y: Operand) -> O
     return x if identity(x) == identity(y) else None
 
 
-def _simple_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
+def _simplified_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
     """Simplify ``x != 0`` to a condition if ``x`` is a choice between zero and nonzero constants."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
@@ -138,4 +142,8 @@ def _simple_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
     return condition if other == 0 else call("logical_not", condition)
 
 
-_OF_CONDITIONS: dict[str, Callable[..., Operand | None]] = {"bitwise_and": _simple_and, "ne": _simple_ne, "where": _simple_where}
+_CONDITION_RULES: dict[str, Callable[..., Operand | None]] = {
+    "bitwise_and": _simplified_and,
+    "ne": _simplified_ne,
+    "where": _simplified_where,
+}

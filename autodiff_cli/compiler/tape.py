@@ -47,7 +47,7 @@ class Tape:
 
     def variable(self, name: str) -> Instruction:
         """Append a variable, and return its instruction."""
-        return self._appended(Instruction(self, None, (), (), self.dtype, len(self.instructions), name))
+        return self._append(Instruction(self, None, (), (), self.dtype, len(self.instructions), name))
 
     def call(self, name: str, *operands: Operand) -> Operand:
         """Return the result of the function with this name."""
@@ -67,9 +67,9 @@ class Tape:
         conditions = [o.dtype.kind == "b" if type(o) is Instruction else type(o) is bool for o in operands]
         if True in conditions and self._dtype(primitive, operands, statics) == np.float16:
             # NumPy computes functions of booleans in half precision.
-            operands = tuple(self._counted(v) if condition else v for v, condition in zip(operands, conditions, strict=True))
+            operands = tuple(self._as_number(v) if condition else v for v, condition in zip(operands, conditions, strict=True))
         if Instruction not in map(type, operands):
-            return self._folded(primitive, operands, statics)
+            return self._constant_result(primitive, operands, statics)
         arguments = (*operands, *statics)
         shorter = simplified(self.call, primitive, arguments)
         if shorter is not None:
@@ -79,23 +79,24 @@ class Tape:
             key = (primitive, frozenset(key[1:]))
         if key not in self._known:
             dtype = self._dtype(primitive, operands, statics)
-            self._known[key] = self._appended(Instruction(self, primitive, operands, statics, dtype, len(self.instructions)))
+            self._known[key] = self._append(Instruction(self, primitive, operands, statics, dtype, len(self.instructions)))
         return self._known[key]
 
-    def _appended(self, instruction: Instruction) -> Instruction:
+    def _append(self, instruction: Instruction) -> Instruction:
         if len(self.instructions) >= MOST_INSTRUCTIONS:
             raise NotRecordable(f"the derivatives need more than {MOST_INSTRUCTIONS:,} operations")
         self.instructions.append(instruction)
         return instruction
 
-    def _folded(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> float:
+    def _constant_result(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> float:
+        """Return the result of a primitive for constants."""
         constants = [self.dtype.type(value) if type(value) is float else np.asarray(value)[()] for value in operands]
         with np.errstate(all="ignore"):
             value = primitive.forward(*constants, *statics)
         folded: float = value.item() if hasattr(value, "item") else value
         return folded
 
-    def _counted(self, condition: Operand) -> Operand:
+    def _as_number(self, condition: Operand) -> Operand:
         """Convert a condition to 1.0 or 0.0."""
         return self.call("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 

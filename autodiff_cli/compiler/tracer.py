@@ -86,8 +86,8 @@ class Tracer(Tensor):
 def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
     """Return operands as a tensor: a ``Tracer``, or an ordinary tensor if all operands are constants."""
     if type(operands) is Instruction:
-        return _tracer(tape, _boxed(operands), operands.dtype)
-    array = operands if isinstance(operands, np.ndarray) else _boxed(operands)
+        return _tracer(tape, _in_array(operands), operands.dtype)
+    array = operands if isinstance(operands, np.ndarray) else _in_array(operands)
     types = [operand.dtype for operand in array.flat if type(operand) is Instruction]
     if types:
         return _tracer(tape, array, np.result_type(*types))
@@ -117,10 +117,10 @@ def as_operands(value: object) -> Operands:
         elements: Operands = value._data
         return elements
     array = np.asarray(value._data if isinstance(value, Tensor) else value)
-    return _boxed(array.item()) if array.ndim == 0 else array.astype(object)
+    return _in_array(array.item()) if array.ndim == 0 else array.astype(object)
 
 
-def _boxed(operand: Operand) -> Operands:
+def _in_array(operand: Operand) -> Operands:
     box = np.empty((), object)
     box[()] = operand
     return box
@@ -133,10 +133,10 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
         tensor: Tensor = formula(*arguments)
         return tensor
     if primitive.of_sequence:
-        return _of_elements(tape, primitive, [as_operands(value) for value in arguments[0]], *arguments[1:])
+        return _apply_to_elements(tape, primitive, [as_operands(value) for value in arguments[0]], *arguments[1:])
     tensors, statics = [as_operands(value) for value in arguments[: primitive.arity]], tuple(arguments[primitive.arity :])
     if not primitive.elementwise:
-        return _of_elements(tape, primitive, *tensors, *statics)
+        return _apply_to_elements(tape, primitive, *tensors, *statics)
     if any(isinstance(value, Tensor) for value in statics):
         raise undecided()
     if all(operands.ndim == 0 for operands in tensors):
@@ -148,7 +148,7 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
     return as_tensor(tape, result)
 
 
-def _of_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
+def _apply_to_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
     """Apply a primitive to arrays of operands with NumPy; the primitive only moves, adds and multiplies elements."""
     refusal = NotRecordable(f"'{primitive.name}' has no elementwise formula")
     if primitive.series not in _LINEAR and primitive.name not in _UNROLLED:

@@ -144,7 +144,7 @@ def _power_series_call(machine: Machine, function: UserFunction, arguments: Sequ
         parameters=tuple(names),
         series="total",
     )
-    return expansion.once(function, arguments, lambda: expansion.apply(primitive, arguments))
+    return expansion.cached(function, arguments, lambda: expansion.apply(primitive, arguments))
 
 
 def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax, source: str) -> Tensor:

@@ -13,7 +13,7 @@ from autodiff_cli.ops.layers import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.linalg import matmul
 
 
-def _kept(x: Tensor, p: float) -> Tensor:
+def _dropout_factors(x: Tensor, p: float) -> Tensor:
     """Return the factors of dropout: 0 with probability ``p``, else ``1/(1 - p)``."""
     drawn = default_generator.numpy.random(tuple(x.shape)) >= p
     return tensor_on((drawn * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])
@@ -30,7 +30,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    factors = _kept(input, p)
+    factors = _dropout_factors(input, p)
     result: Tensor = change(input, lambda old: old * factors) if inplace else input * factors
     return result
 

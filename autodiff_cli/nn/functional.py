@@ -54,7 +54,9 @@ hardtanh_ = _in_place(_activation.hardtanh)
 threshold_ = _in_place(_activation.threshold)
 
 
-def _along(function: _Any) -> _Any:
+def _with_implicit_dimension(function: _Any) -> _Any:
+    """Return a function along a dimension that PyTorch chooses, with a warning, if it is left out."""
+
     def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
         if dim is None:
             _warnings.warn(
@@ -71,9 +73,9 @@ def _along(function: _Any) -> _Any:
     return call
 
 
-softmax = _along(_activation.softmax)
-log_softmax = _along(_activation.log_softmax)
-softmin = _along(_layer_rules.softmin)
+softmax = _with_implicit_dimension(_activation.softmax)
+log_softmax = _with_implicit_dimension(_activation.log_softmax)
+softmin = _with_implicit_dimension(_layer_rules.softmin)
 
 # Losses
 

@@ -83,30 +83,31 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def _fans(tensor: Tensor) -> tuple[int, int]:
+def _input_and_output_counts(tensor: Tensor) -> tuple[int, int]:
     if tensor.ndim < 2:
         raise ArgumentError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def _fan(tensor: Tensor, mode: str) -> int:
+def _fan_count(tensor: Tensor, mode: str) -> int:
+    """Return the number of inputs or of outputs, as ``mode`` says."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ArgumentError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return max(_fans(tensor)[mode.lower() == "fan_out"], 1)  # a tensor without elements stays as it is
+    return max(_input_and_output_counts(tensor)[mode.lower() == "fan_out"], 1)  # a tensor without elements stays as it is
 
 
 @checks(tensor=A_TENSOR, gain=NUMBER)
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw the elements uniformly, with the variance ``2*gain**2/(inputs + outputs)``."""
-    bound = gain * math.sqrt(6.0 / max(sum(_fans(tensor)), 1))
+    bound = gain * math.sqrt(6.0 / max(sum(_input_and_output_counts(tensor)), 1))
     return uniform_(tensor, -bound, bound, generator)
 
 
 @checks(tensor=A_TENSOR, gain=NUMBER)
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draw the elements from a normal distribution with the variance ``2*gain**2/(inputs + outputs)``."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / max(sum(_fans(tensor)), 1)), generator)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / max(sum(_input_and_output_counts(tensor)), 1)), generator)
 
 
 @checks(tensor=A_TENSOR, a=NUMBER, mode=TEXT, nonlinearity=TEXT)
@@ -114,7 +115,7 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
     """Draw the elements uniformly, with the variance ``gain**2/inputs``."""
-    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / _fan(tensor, mode))
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / _fan_count(tensor, mode))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -123,4 +124,4 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
     """Draw the elements from a normal distribution with the variance ``gain**2/inputs``."""
-    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan_count(tensor, mode)), generator)

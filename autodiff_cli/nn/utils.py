@@ -16,7 +16,7 @@ from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape
 
 
-def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+def _existing_gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     tensors = [parameters] if isinstance(parameters, Tensor) else parameters
     return [each.grad for each in tensors if each.grad is not None]
 
@@ -34,7 +34,7 @@ def clip_grad_norm_(
         GraphError: if the norm is not finite and ``error_if_nonfinite`` is true.
     """
     with no_grad():
-        gradients = _gradients(parameters)
+        gradients = _existing_gradients(parameters)
         if not gradients:
             return new_tensor(0.0)
         total: Tensor = vector_norm(cat([reshape(each, (-1,)) for each in gradients]), float(norm_type))
@@ -54,5 +54,5 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """Clamp the gradients of parameters in place to ``[-clip_value, clip_value]``."""
     with no_grad():
-        for each in _gradients(parameters):
+        for each in _existing_gradients(parameters):
             each.clamp_(-clip_value, clip_value)

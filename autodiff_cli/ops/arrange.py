@@ -64,35 +64,35 @@ def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> A
     return index_select(x, at, np.repeat(np.arange(length), repeats))
 
 
-def _at_least(x: Value, ndim: int) -> Any:
+def _with_dimensions(x: Value, ndim: int) -> Any:
     """Add dimensions of length 1 until there are ``ndim``; a vector becomes a row, as in ``vstack`` and ``dstack``."""
     while len(x.shape) < ndim:
         x = reshape(x, (1,)) if not x.shape else unsqueeze(x, 0 if len(x.shape) == 1 else 2)
     return x
 
 
-def _parts(name: str, tensors: tuple[Value, ...], ndim: int) -> list[Any]:
+def _tensors_to_join(name: str, tensors: tuple[Value, ...], ndim: int) -> list[Any]:
     """Return the tensors that are to be joined, with at least ``ndim`` dimensions."""
     parts = tensor_list(name, "tensors", tensors)
     if not parts:
         raise ArgumentError(f"{name} expects a non-empty TensorList")
-    return [_at_least(part, ndim) for part in parts]
+    return [_with_dimensions(part, ndim) for part in parts]
 
 
 @declare.described
 def vstack(*tensors: Value) -> Any:
-    return cat(_parts("vstack", tensors, 2), 0)
+    return cat(_tensors_to_join("vstack", tensors, 2), 0)
 
 
 @declare.described
 def hstack(*tensors: Value) -> Any:
-    parts = _parts("hstack", tensors, 1)
+    parts = _tensors_to_join("hstack", tensors, 1)
     return cat(parts, 0 if len(parts[0].shape) == 1 else 1)
 
 
 @declare.described
 def dstack(*tensors: Value) -> Any:
-    return cat(_parts("dstack", tensors, 3), 2)
+    return cat(_tensors_to_join("dstack", tensors, 3), 2)
 
 
 @declare.described
@@ -159,7 +159,8 @@ def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
     )
 
 
-def _divided(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: int) -> Any:
+def _split_evenly(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: int) -> Any:
+    """Split along ``dim``, which is 0 for a vector; ``least`` dimensions are needed, and sections must be equal."""
     if len(x.shape) < least:
         raise GraphError(
             f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
@@ -176,17 +177,17 @@ def _divided(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: 
 
 @declare.described
 def hsplit(x: Value, indices_or_sections: Wholes) -> Any:
-    return _divided("hsplit", x, indices_or_sections, 1, 1)
+    return _split_evenly("hsplit", x, indices_or_sections, 1, 1)
 
 
 @declare.described
 def vsplit(x: Value, indices_or_sections: Wholes) -> Any:
-    return _divided("vsplit", x, indices_or_sections, 2, 0)
+    return _split_evenly("vsplit", x, indices_or_sections, 2, 0)
 
 
 @declare.described
 def dsplit(x: Value, indices_or_sections: Wholes) -> Any:
-    return _divided("dsplit", x, indices_or_sections, 3, 2)
+    return _split_evenly("dsplit", x, indices_or_sections, 3, 2)
 
 
 def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
@@ -197,29 +198,30 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
 add_methods(unfold=_unfold)
 
 
-def _as_operand(x: Any, ndim: int) -> Any:
+def _checked_operand(x: Any, ndim: int) -> Any:
     return x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(operand(x, f"atleast_{ndim}d"))
 
 
-def _each(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
+def _each_at_least(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
+    """Return one tensor, or several as a tuple, with at least ``ndim`` dimensions."""
     given = x if isinstance(x, (list, tuple)) else (x, *more)
-    result = tuple(_at_least(_as_operand(one, ndim), ndim) for one in given)
+    result = tuple(_with_dimensions(_checked_operand(one, ndim), ndim) for one in given)
     return result if more or isinstance(x, (list, tuple)) else result[0]
 
 
 @declare.described
 def atleast_1d(x: Value, *more: Value) -> Any:
-    return _each(x, more, 1)
+    return _each_at_least(x, more, 1)
 
 
 @declare.described
 def atleast_2d(x: Value, *more: Value) -> Any:
-    return _each(x, more, 2)
+    return _each_at_least(x, more, 2)
 
 
 @declare.described
 def atleast_3d(x: Value, *more: Value) -> Any:
-    return _each(x, more, 3)
+    return _each_at_least(x, more, 3)
 
 
 @declare.described
@@ -230,7 +232,7 @@ def column_stack(*tensors: Value) -> Any:
 
 @declare.described
 def block_diag(*tensors: Value) -> Any:
-    given = [_at_least(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
+    given = [_with_dimensions(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
     for i, x in enumerate(given):
         if len(x.shape) > 2:
             raise GraphError(

@@ -74,6 +74,7 @@ def _gather(function: TensorFunction, batch: Batch, x: Batched, dim: int, index:
 
 @rule("scatter_add")
 def _scatter_add(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
+    """Add at positions that all examples share."""
     if not isinstance(rest[0], tuple):
         return batch.loop(function, (x, *rest)).physical
     shape, dim, index = rest  # the derivative of gather
@@ -115,6 +116,7 @@ def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
 
 @rule("einsum")
 def _einsum(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, of_x: Shape, of_y: Shape, of_out: Shape) -> Any:
+    """Give the batch a label of its own."""
     label = max((*of_x, *of_y, *of_out), default=-1) + 1
     of_x, of_y = ((label, *of) if batch.holds(each) else of for each, of in ((x, of_x), (y, of_y)))
     return function(batch.physical(x), batch.physical(y), of_x, of_y, (label, *of_out))

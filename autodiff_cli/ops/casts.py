@@ -95,11 +95,7 @@ def _to(
     copy: bool = False,
     memory_format: object = None,
 ) -> Tensor:
-    """Convert the tensor to a type; also accepts the device ``cpu``, or another tensor, whose type is used.
-
-    Raises:
-        ArgumentError: if the device is not the CPU.
-    """
+    """Convert the tensor to a type; also accepts the device ``cpu``, or another tensor, whose type is used."""
     for one in given:
         if isinstance(one, Tensor):
             dtype = one._data.dtype
@@ -125,7 +121,7 @@ def _is_type(name: str) -> bool:
     return name.partition(":")[0] not in ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
 
 
-_LEGACY = {f"torch.{one.scalar_name}Tensor": one for one in TYPES.values()}
+_TYPES_BY_TENSOR_NAME = {f"torch.{one.scalar_name}Tensor": one for one in TYPES.values()}
 """PyTorch's names of tensor types, such as ``torch.DoubleTensor``."""
 
 
@@ -133,12 +129,14 @@ def _type(self: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = Fal
     """Return the name of the tensor's type, such as ``torch.DoubleTensor``; with ``dtype``, convert the tensor to this type."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_name}Tensor"
-    if isinstance(dtype, str) and dtype not in _LEGACY:
+    if isinstance(dtype, str) and dtype not in _TYPES_BY_TENSOR_NAME:
         raise ArgumentError(f"invalid type: {dtype!r}", hint="use a type such as float64, or a name such as torch.DoubleTensor")
-    return to(self, _LEGACY[dtype] if isinstance(dtype, str) else dtype)
+    return to(self, _TYPES_BY_TENSOR_NAME[dtype] if isinstance(dtype, str) else dtype)
 
 
-def _convert(name: str, wanted: DType) -> None:
+def _install_conversion(name: str, wanted: DType) -> None:
+    """Add the method ``name`` that converts a tensor to a type."""
+
     def method(self: Tensor, memory_format: object = None) -> Tensor:
         return to(self, wanted)
 
@@ -157,7 +155,7 @@ for _name, _wanted in (
     ("byte", "uint8"),
     ("bool", "bool"),
 ):
-    _convert(_name, np.dtype(_wanted))
+    _install_conversion(_name, np.dtype(_wanted))
 
 
 def _cpu(self: Tensor, memory_format: object = None) -> Tensor:

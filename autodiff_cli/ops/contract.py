@@ -28,7 +28,7 @@ from autodiff_cli.ops.shape import reshape, tensor_list
 # operand with the cotangent of the result.
 
 
-def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
+def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
     """Return the labels of each operand and of the result as integers; negative labels represent '...'."""
     given, arrow, wanted = equation.replace(" ", "").partition("->")
     inputs = given.split(",")
@@ -50,9 +50,9 @@ def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]
                 f"for operand {i}"
             )
         longest = max(longest, ndim - named)
-        labels.append(_labels(text, ndim - named))
+        labels.append(_labels_of(text, ndim - named))
     if arrow:
-        out = _labels(wanted, longest)
+        out = _labels_of(wanted, longest)
         for label in out:
             if out.count(label) > 1:
                 raise ArgumentError(f"einsum(): output subscript {chr(label)} appears more than once in the output")
@@ -66,7 +66,8 @@ def _terms(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]
     return labels, out
 
 
-def _labels(text: str, hidden: int) -> list[int]:
+def _labels_of(text: str, hidden: int) -> list[int]:
+    """Return the labels of one operand as integers; its ellipsis stands for ``hidden`` dimensions."""
     before, dots, after = text.partition("...")
     for letter in before + after:
         if not letter.isalpha():
@@ -89,7 +90,7 @@ def _without_repeats(x: Value, labels: list[int]) -> tuple[Any, list[int]]:
     return x, labels
 
 
-def _summed(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
+def _sum_unneeded(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
     """Sum an operand over the labels that are not in ``needed``."""
     alone = [i for i, label in enumerate(labels) if label not in needed]
     return (sum(x, alone), [label for label in labels if label in needed]) if alone else (x, labels)
@@ -105,12 +106,13 @@ def _unstretched(x: Value, of_x: list[int], y: Value, of_y: list[int]) -> tuple[
     return x, of_x
 
 
-def _arranged(x: Value, labels: list[int], out: list[int]) -> Any:
+def _in_order(x: Value, labels: list[int], out: list[int]) -> Any:
+    """Return the dimensions of an operand in the order of the result."""
     order = tuple(labels.index(label) for label in out)
     return permuted(x, order) if order != tuple(range(len(order))) else x
 
 
-def _letters(sublist: Sequence[Any]) -> str:
+def _subscripts(sublist: Sequence[Any]) -> str:
     """Return the subscripts of a list of whole numbers and ellipses."""
     for label in sublist:
         if label is not ... and not 0 <= WHOLE(label, "einsum", "sublist") < len(string.ascii_letters):
@@ -118,41 +120,41 @@ def _letters(sublist: Sequence[Any]) -> str:
     return "".join("..." if label is ... else (string.ascii_uppercase + string.ascii_lowercase)[int(label)] for label in sublist)
 
 
-def _from_sublists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+def _equation_of_sublists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     """Return the equation and the operands of a call in the form ``einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
     if len(given) < 2:
         raise ArgumentError("einsum: 'equation' must be a string in quotes, or each operand must have a list of its labels")
     count = len(given) // 2
-    equation = ",".join(_letters(sublist) for sublist in given[1 : 2 * count : 2])
+    equation = ",".join(_subscripts(sublist) for sublist in given[1 : 2 * count : 2])
     if len(given) % 2:
-        equation += f"->{_letters(given[-1])}"
+        equation += f"->{_subscripts(given[-1])}"
     return equation, tuple(given[: 2 * count : 2])
 
 
 @declare.described
 def einsum(equation: str, *operands: Value) -> Any:
     if isinstance(equation, (Tensor, np.ndarray)) and operands and isinstance(operands[0], (list, tuple)):
-        equation, operands = _from_sublists((equation, *operands))
+        equation, operands = _equation_of_sublists((equation, *operands))
     equation = TEXT(equation, "einsum", "equation")
     parts = tensor_list("einsum", "operands", operands)
     if not parts:
         raise ArgumentError("einsum(): must provide at least one operand")
-    labels, out = _terms(equation, [len(part.shape) for part in parts])
+    labels, out = _parsed_equation(equation, [len(part.shape) for part in parts])
     parts, labels = map(list, zip(*map(_without_repeats, parts, labels), strict=True))
     result, of_result = parts[0], labels[0]
     for i in range(1, len(parts)):
         later = {label for each in labels[i + 1 :] for label in each} | set(out)
         other, of_other = _unstretched(parts[i], labels[i], result, of_result)
         result, of_result = _unstretched(result, of_result, other, of_other)
-        result, of_result = _summed(result, of_result, later | set(of_other))
-        other, of_other = _summed(other, of_other, later | set(of_result))
+        result, of_result = _sum_unneeded(result, of_result, later | set(of_other))
+        other, of_other = _sum_unneeded(other, of_other, later | set(of_result))
         kept = [label for label in dict.fromkeys(of_result + of_other) if label in later]
         numbers = {label: n for n, label in enumerate(dict.fromkeys(of_result + of_other))}
         of = [tuple(numbers[label] for label in each) for each in (of_result, of_other, out if i == len(parts) - 1 else kept)]
         result, of_result = contracted(result, other, *of), out if i == len(parts) - 1 else kept
     if len(parts) == 1:
-        result, of_result = _summed(result, of_result, set(out))
-    return _arranged(result, of_result, out)
+        result, of_result = _sum_unneeded(result, of_result, set(out))
+    return _in_order(result, of_result, out)
 
 
 # Functions composed of other products
@@ -219,12 +221,12 @@ def chain_matmul(*matrices: Value) -> Any:
     for left, right in itertools.pairwise(parts):
         if len(left.shape) != 2 or len(right.shape) != 2 or left.shape[1] != right.shape[0]:
             raise ShapeError(f"multi_dot(): shapes {list(left.shape)} and {list(right.shape)} cannot be multiplied")
-    product = _cheapest(parts)
+    product = _product_in_cheapest_order(parts)
     shape = product.shape[1 if row else 0 : 1 if column else 2]
     return reshape(product, shape) if row or column else product
 
 
-def _cheapest(parts: list[Any]) -> Any:
+def _product_in_cheapest_order(parts: list[Any]) -> Any:
     """Return the product, computed in the order with the fewest multiplications."""
     n = len(parts)
     sizes = [part.shape[0] for part in parts] + [parts[-1].shape[1]]

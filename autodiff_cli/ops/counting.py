@@ -41,7 +41,8 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     return elements_in(elements, test_elements, invert)
 
 
-def _with_parts(parts: TensorFunction, x: Value, dim: int | None, inverse: bool, counts: bool) -> Any:
+def _unique_results(parts: TensorFunction, x: Value, dim: int | None, inverse: bool, counts: bool) -> Any:
+    """Return the unique values, followed by the positions and the counts that were requested."""
     values = parts(x, "values", dim)
     more = [parts(x, part, dim) for part, wanted in (("inverse", inverse), ("counts", counts)) if wanted]
     return (values, *more) if more else values
@@ -49,12 +50,12 @@ def _with_parts(parts: TensorFunction, x: Value, dim: int | None, inverse: bool,
 
 @declare.described
 def unique(x: Value, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    return _with_parts(unique_parts, x, dim, return_inverse, return_counts)
+    return _unique_results(unique_parts, x, dim, return_inverse, return_counts)
 
 
 @declare.described
 def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    return _with_parts(run_parts, x, dim, return_inverse, return_counts)
+    return _unique_results(run_parts, x, dim, return_inverse, return_counts)
 
 
 @declare.described

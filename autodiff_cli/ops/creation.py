@@ -63,7 +63,8 @@ def leaf_of(data: Array, requires_grad: bool, device: DeviceLike = None) -> Tens
     return result
 
 
-def _type(dtype: DTypeLike | None) -> DType:
+def _dtype_or_default(dtype: DTypeLike | None) -> DType:
+    """Return a dtype; the default type if there is none."""
     return default_type() if dtype is None else as_dtype(dtype)
 
 
@@ -71,11 +72,11 @@ def tensor(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = N
     """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
     check_device(device)
     if isinstance(data, (list, tuple)) and any(isinstance(each, Tensor) for each in data):
-        data = [_scalar(each) if isinstance(each, Tensor) else each for each in data]
+        data = [_element_of(each) if isinstance(each, Tensor) else each for each in data]
     return new_tensor(data, requires_grad, dtype)
 
 
-def _scalar(x: Tensor) -> Any:
+def _element_of(x: Tensor) -> Any:
     """Return the only element of a tensor in a list, as PyTorch does; a tensor with several elements is unchanged."""
     if x.numel() != 1:
         return x
@@ -108,12 +109,12 @@ def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = 
 
 @declare.described
 def zeros(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    return leaf_of(np.zeros(shape_of("zeros", size), _type(dtype)), requires_grad, device)
+    return leaf_of(np.zeros(shape_of("zeros", size), _dtype_or_default(dtype)), requires_grad, device)
 
 
 @declare.described
 def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    return leaf_of(np.ones(shape_of("ones", size), _type(dtype)), requires_grad, device)
+    return leaf_of(np.ones(shape_of("ones", size), _dtype_or_default(dtype)), requires_grad, device)
 
 
 @declare.described
@@ -122,7 +123,7 @@ def full(
 ) -> Tensor:
     shape = shape_of("full", (size if isinstance(size, (list, tuple)) else (size,),))
     return leaf_of(
-        np.full(shape, fill_value, _type(dtype) if dtype is not None or isinstance(fill_value, float) else None),
+        np.full(shape, fill_value, _dtype_or_default(dtype) if dtype is not None or isinstance(fill_value, float) else None),
         requires_grad,
         device,
     )
@@ -133,7 +134,7 @@ def eye(
     n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
     rows, columns = shape_of("eye", (n, n if m is None else m))
-    return leaf_of(np.eye(rows, columns, dtype=_type(dtype)), requires_grad, device)
+    return leaf_of(np.eye(rows, columns, dtype=_dtype_or_default(dtype)), requires_grad, device)
 
 
 @declare.described
@@ -159,7 +160,7 @@ def arange(
     if count <= 0:
         end = start
     if dtype is not None or any(isinstance(v, float) for v in (start, end, step)):
-        dtype = _type(dtype)
+        dtype = _dtype_or_default(dtype)
     numbers: Any = np.arange
     return leaf_of(numbers(start, end, step, dtype), requires_grad, device)
 
@@ -175,7 +176,7 @@ def linspace(
     requires_grad: bool = False,
 ) -> Tensor:
     (steps,) = shape_of("linspace", (steps,))
-    wanted = _type(dtype)
+    wanted = _dtype_or_default(dtype)
     if wanted.kind == "f":
         return leaf_of(np.linspace(float(start), float(end), steps, dtype=wanted), requires_grad, device)
     # As in PyTorch, both halves are computed from their ends, and integers are rounded toward zero.
@@ -201,20 +202,21 @@ def logspace(
     (steps,) = shape_of("logspace", (steps,))
     with np.errstate(all="ignore"):
         powers = np.float64(base) ** np.linspace(float(start), float(end), steps)
-    return leaf_of(powers.astype(_type(dtype)), requires_grad, device)
+    return leaf_of(powers.astype(_dtype_or_default(dtype)), requires_grad, device)
 
 
 @declare.described
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    return _positions_in(row, col, lambda i, j: j - i <= offset, dtype, device)
+    return _triangle_positions(row, col, lambda i, j: j - i <= offset, dtype, device)
 
 
 @declare.described
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    return _positions_in(row, col, lambda i, j: j - i >= offset, dtype, device)
+    return _triangle_positions(row, col, lambda i, j: j - i >= offset, dtype, device)
 
 
-def _positions_in(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLike | None, device: DeviceLike) -> Tensor:
+def _triangle_positions(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLike | None, device: DeviceLike) -> Tensor:
+    """Return the positions of the elements of a matrix that satisfy ``inside(row, column)``."""
     i, j = np.ogrid[tuple(slice(length) for length in shape_of("tril_indices", (row, col)))]
     result = np.stack(np.nonzero(inside(i, j)))
     return leaf_of(result.astype(np.int64 if dtype is None else as_dtype(dtype)), False, device)
@@ -236,12 +238,14 @@ class Options(TypedDict, total=False):
     memory_format: object
 
 
-def _like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Number) -> Tensor:
+def _filled_like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Number) -> Tensor:
     """Create a tensor with the shape of ``x``, and with its type unless the options contain a type."""
     kind, device, requires_grad = options.pop("dtype", None), options.pop("device", None), options.pop("requires_grad", False)
     for name in options:
         if name not in ("layout", "memory_format"):
-            raise ArgumentError(f"{make.__name__}_like has no parameter '{name}'", hint="it has dtype, device and requires_grad")
+            raise ArgumentError(
+                f"{make.__name__}_filled_like has no parameter '{name}'", hint="it has dtype, device and requires_grad"
+            )
     if hasattr(x, "physical"):  # inside vmap the result must hold one value for each example, for in-place changes
         result = make(x.physical.shape, *given, dtype=x.dtype if kind is None else kind, device=device)
         return x.batch.wrap(result)  # type: ignore[no-any-return]
@@ -250,12 +254,12 @@ def _like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Numb
 
 def full_like(x: Tensor, fill_value: Number, **options: Unpack[Options]) -> Tensor:
     """Return a tensor with the shape and type of ``x``, filled with one value."""
-    return _like(full, x, options, fill_value)
+    return _filled_like(full, x, options, fill_value)
 
 
 def empty_like(x: Tensor, **options: Unpack[Options]) -> Tensor:
     """Return a tensor of zeros with the shape and type of ``x``; see ``empty``."""
-    return _like(zeros, x, options)
+    return _filled_like(zeros, x, options)
 
 
 def from_numpy(array: Array) -> Tensor:
@@ -271,7 +275,8 @@ def is_tensor(thing: object) -> bool:
     return isinstance(thing, Tensor)
 
 
-def _new(name: str) -> Any:
+def _method_with_own_type(name: str) -> Any:
+    """Return the method that calls a creating function with the type of the tensor."""
     make = globals()[name]
 
     def method(self: Tensor, *args: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
@@ -283,14 +288,14 @@ def _new(name: str) -> Any:
 
 
 for _name in ("tensor", "zeros", "ones", "full", "empty"):
-    add_methods(**{f"new_{_name}": _new(_name)})
+    add_methods(**{f"new_{_name}": _method_with_own_type(_name)})
 
 
 @declare.described
 def zeros_like(x: Value, **options: Unpack[Options]) -> Any:
-    return _like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
+    return _filled_like(zeros, x, options) if isinstance(x, Tensor) else np.zeros_like(x)[()]
 
 
 @declare.described
 def ones_like(x: Value, **options: Unpack[Options]) -> Any:
-    return _like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]
+    return _filled_like(ones, x, options) if isinstance(x, Tensor) else np.ones_like(x)[()]

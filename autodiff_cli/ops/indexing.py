@@ -39,7 +39,7 @@ def sliced(x: Value, key: object) -> tuple[Any, Any]:
         The view of ``x``, and the masks and positions that are to be applied to the view, as a tuple with full slices.  As in
         PyTorch, they are applied last.  Without masks and positions, the tuple is empty.
     """
-    parts = tuple(_part(part) for part in _parts(key))
+    parts = tuple(_converted_part(part) for part in _parts_of_key(key))
     whole = len(parts) == 1 and parts[0] is not ...
     result: Any = x
     gathered: list[Any] = []
@@ -75,15 +75,15 @@ def sliced(x: Value, key: object) -> tuple[Any, Any]:
     return result, tuple(gathered)
 
 
-_MOST_PARTS = 32
+_LONGEST_KEY_LIST = 32
 """The length from which PyTorch always treats a list as positions."""
 
 
-def _parts(key: object) -> Sequence[object]:
+def _parts_of_key(key: object) -> Sequence[object]:
     """Return the parts of a key.  As in PyTorch, a short list with parts other than numbers is treated as a tuple."""
     if isinstance(key, tuple):
         return key
-    if isinstance(key, list) and len(key) < _MOST_PARTS:
+    if isinstance(key, list) and len(key) < _LONGEST_KEY_LIST:
         for part in key:
             if part is None or part is ... or isinstance(part, (list, tuple, slice, Tensor, np.ndarray)):
                 warnings.warn(
@@ -94,7 +94,7 @@ def _parts(key: object) -> Sequence[object]:
     return (key,)
 
 
-def _part(part: object) -> Any:
+def _converted_part(part: object) -> Any:
     """Convert a part of an index to a whole number, a slice, ``None``, ``...`` or an array."""
     if part is None or part is ... or (isinstance(part, (slice, int)) and not isinstance(part, bool)):
         return part
@@ -143,12 +143,7 @@ def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
 
 
 def _check_gathered(shape: Shape, key: list[Any]) -> None:
-    """Check masks and positions, and the number of elements that they select.
-
-    Raises:
-        IndexOutOfRange: if a position or the shape of a mask is wrong, or the shapes do not broadcast.
-        LimitError: if the result would exceed the limit on elements.
-    """
+    """Check masks and positions, and the number of elements that they select."""
     rest, at, taken = [], 0, []
     for part in key:
         if isinstance(part, slice):

@@ -115,12 +115,12 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     if recording and result._requires_grad and not tensor._requires_grad:
         _check_recorded(tensor, view)
     rebases = recording and (result._requires_grad or tensor._requires_grad)
-    target = _target(tensor, overlap)
+    target = _writable_target(tensor, overlap)
     mark_changed(tensor, renew=not rebases)
     if target is None:
         tensor._data = result._data.astype(tensor._data.dtype)
     else:
-        changed = _changed(old._data, result._data) if overlap and _overlaps(target) else True
+        changed = _changed_elements(old._data, result._data) if overlap and _overlaps(target) else True
         np.copyto(target, result._data, casting="unsafe", where=changed)  # the types were compared above
     if rebases:
         rebase_history(tensor, result)
@@ -128,6 +128,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
 
 
 def _check_recorded(tensor: Tensor, view: View | None) -> None:
+    """Check that a tensor may be changed in place while operations are recorded."""
     if view is not None:
         refusal = view.refusal(known_edge(tensor), indirect=False)
         if refusal is not None:
@@ -153,12 +154,12 @@ def _overlaps(array: Array) -> bool:
     )
 
 
-def _changed(old: Array, new: Array) -> Any:
+def _changed_elements(old: Array, new: Array) -> Any:
     """Return where an array differs from its old values; nan does not differ from nan."""
     return (new != old) & ~(np.isnan(new) & np.isnan(old))
 
 
-def _target(tensor: Tensor, overlap: str | None) -> Array | None:
+def _writable_target(tensor: Tensor, overlap: str | None) -> Array | None:
     """Return the array to write into, or ``None`` for a NumPy scalar, which is replaced."""
     if not isinstance(tensor._data, np.ndarray):
         return None
@@ -213,22 +214,23 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
     if made._edge is not None:
         adopt(tensor, made._edge, True)
         node = made._edge[0]
-        node.__class__ = _renamed(type(node), number)
+        node.__class__ = _node_type_numbered(type(node), number)
     return tensor
 
 
-def _renamed(kind: type[Node], number: int) -> type[Node]:
+def _node_type_numbered(kind: type[Node], number: int) -> type[Node]:
     """Return the class of nodes with the next name: ``TBackward1`` for ``TBackward0``."""
     name = f"{kind.__name__[:-1]}{int(kind.__name__[-1]) + number}"
-    if name not in _RENAMED:
-        _RENAMED[name] = type(name, (kind,), {"__slots__": ()})
-    return _RENAMED[name]
+    if name not in _NUMBERED:
+        _NUMBERED[name] = type(name, (kind,), {"__slots__": ()})
+    return _NUMBERED[name]
 
 
-_RENAMED: dict[str, type[Node]] = {}
+_NUMBERED: dict[str, type[Node]] = {}
 
 
-def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
+def _install_method(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
+    """Add the in-place method of a function."""
     overlap = f"{name}_" if name in ("masked_fill", "index_put") else None
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -241,24 +243,27 @@ def _install(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
 
     if name.startswith("logical_"):  # as in PyTorch, the tensor keeps its history, and a leaf may be changed
         method = no_grad()(method)
-    _attach(f"{name}_", name, method)
+    _add_documented_method(f"{name}_", name, method)
     if name in _OPERATORS:
         add_methods(**{f"__{_OPERATORS[name]}__": method})
 
 
 def _install_reshape(name: str, number: int) -> None:
+    """Add the in-place method of a function that changes the shape."""
+
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return reshape_in_place(self, f"{name}_", lambda old: getattr(old, name)(*args, **kwargs), number)
 
-    _attach(f"{name}_", name, method)
+    _add_documented_method(f"{name}_", name, method)
 
 
-def _attach(name: str, ordinary: str, method: Callable[..., Tensor]) -> None:
+def _add_documented_method(name: str, ordinary: str, method: Callable[..., Tensor]) -> None:
+    """Add an in-place method with a docstring that names the ordinary function."""
     method.__doc__ = f"Apply ``{ordinary}`` in place."
     add_methods(**{name: method})
 
 
-def _comparing(name: str) -> Callable[..., Tensor]:
+def _comparison_in_place(name: str) -> Callable[..., Tensor]:
     """Return the comparison ``name``, whose result has the type of its first argument and a zero derivative."""
 
     rule = getattr(rules, f"{name}_in_place")
@@ -271,10 +276,10 @@ def _comparing(name: str) -> Callable[..., Tensor]:
 
 
 for _name in _NAMES:
-    _install(_name)
-_install("fix", trunc)
+    _install_method(_name)
+_install_method("fix", trunc)
 for _name, _base in _COMPARISONS.items():
-    _install(_name, _comparing(_base))
+    _install_method(_name, _comparison_in_place(_base))
 for _name, _number in _RESHAPED.items():
     _install_reshape(_name, _number)
 
@@ -299,6 +304,7 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
 
 
 def _filled_by(old: Tensor, value: Tensor) -> Any:
+    """Return a tensor filled with the only element of another tensor."""
     if value.ndim:
         raise ShapeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
@@ -345,13 +351,7 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
 
 
 def _check_apart(tensor: Tensor, sources: Iterable[object]) -> None:
-    """Check that no source shares only some elements with a tensor that is changed, or all of them in another order.
-
-    As in PyTorch, arrays with gaps are not examined.
-
-    Raises:
-        GraphError: if one does; the message is PyTorch's.
-    """
+    """Check that no source shares only some elements with a tensor that is changed; arrays with gaps are not examined."""
     target = tensor._data
     for source in sources:
         if type(source) is not Tensor or source is tensor:

@@ -24,7 +24,7 @@ from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.shape import reshape
 
 
-def _follow(running: Value | None, values: Value, momentum: float) -> None:
+def _move_running(running: Value | None, values: Value, momentum: float) -> None:
     """Move running statistics towards new values in place; they are not part of the graph."""
     if isinstance(running, Tensor):
         data = np.asarray(values._data if isinstance(values, Tensor) else values)
@@ -57,8 +57,8 @@ def batch_norm(
         result = batch_normalized(x, weight, bias, x.shape, axes, beside, eps)
         if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor):
             data = x._data if isinstance(x, Tensor) else x
-            _follow(running_mean, np.mean(data, axes), momentum)
-            _follow(running_var, np.var(data, axes, ddof=1), momentum)
+            _move_running(running_mean, np.mean(data, axes), momentum)
+            _move_running(running_var, np.var(data, axes, ddof=1), momentum)
         return result
     if running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
@@ -90,8 +90,8 @@ def instance_norm(
     result = batch_normalized(x, weight, bias, (rows, channels, math.prod(lengths)), (2,), beside, eps)
     if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor):
         data = np.reshape(x._data if isinstance(x, Tensor) else x, (rows, channels, -1))
-        _follow(running_mean, np.mean(data, (0, 2)), momentum)
-        _follow(running_var, np.mean(np.var(data, 2, ddof=1), 0), momentum)
+        _move_running(running_mean, np.mean(data, (0, 2)), momentum)
+        _move_running(running_var, np.mean(np.var(data, 2, ddof=1), 0), momentum)
     return result
 
 
@@ -113,7 +113,7 @@ def one_hot(x: Positions, num_classes: int = -1) -> Any:
     return tensor_on((x[..., np.newaxis] == np.arange(count)).astype(np.int64))
 
 
-def _allowed(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) -> Any:
+def _allowed_pairs(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) -> Any:
     """Return the mask of the pairs that take part; ``None`` if all do, or if the mask is a number for each pair."""
     if is_causal:
         if attn_mask is not None:
@@ -142,10 +142,10 @@ def scaled_dot_product_attention(
     A mask of booleans excludes the pairs that are false, and is_causal excludes keys after the query.  A row without any pair
     gives 0."""
     weights = attention_weights(query, key, value, attn_mask, is_causal, scale, enable_gqa)
-    return matmul(weights, _repeated(value, query) if enable_gqa else value)
+    return matmul(weights, _repeated_heads(value, query) if enable_gqa else value)
 
 
-def _repeated(value: Value, query: Value) -> Any:
+def _repeated_heads(value: Value, query: Value) -> Any:
     return repeat_interleave(value, np.array(query.shape[-3] // value.shape[-3]), -3)
 
 
@@ -162,22 +162,24 @@ def attention_weights(
     if enable_gqa:
         if min(sizes) < 3 or query.shape[-3] % key.shape[-3]:
             raise ShapeError("Number of heads in key and value must divide the number of heads in query")
-        key = _repeated(key, query)
+        key = _repeated_heads(key, query)
     factor = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     scores = matmul(query * factor, transpose(key, -2, -1))
-    allowed = _allowed(attn_mask, is_causal, *scores.shape[-2:])
+    allowed = _allowed_pairs(attn_mask, is_causal, *scores.shape[-2:])
     if allowed is None:
         if attn_mask is None:
             return softmax(scores, -1)
         scores = scores + attn_mask
         allowed = array_of(scores) > -math.inf if type(scores) is Tensor or isinstance(scores, np.ndarray) else None
-        return softmax(scores, -1) if allowed is None or np.all(np.any(allowed, -1)) else _safe(scores, np.any(allowed, -1))
+        return (
+            softmax(scores, -1) if allowed is None or np.all(np.any(allowed, -1)) else _softmax_or_zero(scores, np.any(allowed, -1))
+        )
     some = np.any(np.asarray(array_of(allowed)), -1)
     scores = where(allowed, scores, -math.inf)
-    return softmax(scores, -1) if np.all(some) else _safe(scores, some)
+    return softmax(scores, -1) if np.all(some) else _softmax_or_zero(scores, some)
 
 
-def _safe(scores: Value, some: Array) -> Any:
+def _softmax_or_zero(scores: Value, some: Array) -> Any:
     """Return the softmax of scores, and 0 in the rows without any pair."""
     taken = some[..., np.newaxis]
     return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)

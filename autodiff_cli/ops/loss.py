@@ -32,7 +32,7 @@ def _class_weights(weight: Value, classes: Positions, valid: Mask | None, count:
     return taken if valid is None else where(valid, taken, 0.0)
 
 
-def _over_classes(x: Value) -> int:
+def _class_count(x: Value) -> int:
     return int(x.shape[1] if len(x.shape) > 1 else x.shape[0]) if x.shape else 0
 
 
@@ -44,7 +44,7 @@ def nll_loss(x: Value, target: Value, reduction: str = "mean", ignore_index: int
     if weight is None:
         return nll_of_rows(x, target, reduction, ignore_index)
     known_reduction(reduction)
-    weights = _class_weights(weight, *classes_of(target, tuple(x.shape), ignore_index), _over_classes(x))
+    weights = _class_weights(weight, *classes_of(target, tuple(x.shape), ignore_index), _class_count(x))
     loss = nll_of_rows(x, target, "none", ignore_index) * weights
     return loss if reduction == "none" else sum(loss) / sum(weights) if reduction == "mean" else sum(loss)
 
@@ -71,8 +71,8 @@ def cross_entropy(
     if not label_smoothing:
         return loss
     classes, valid = classes_of(target, tuple(x.shape), ignore_index)
-    count = _over_classes(x)
-    spread = -sum(logarithms if weight is None else logarithms * _beside_classes(weight, x, dim), dim)
+    count = _class_count(x)
+    spread = -sum(logarithms if weight is None else logarithms * _class_weight_shape(weight, x, dim), dim)
     spread = spread if valid is None else where(valid, spread, 0.0)
     if reduction != "none":
         spread = sum(spread)
@@ -82,20 +82,22 @@ def cross_entropy(
     return loss * (1 - label_smoothing) + spread * (label_smoothing / count)
 
 
-def _beside_classes(weight: Value, x: Value, dim: int) -> Any:
+def _class_weight_shape(weight: Value, x: Value, dim: int) -> Any:
+    """Return the weights of the classes in a shape that broadcasts along the dimension of the classes."""
     return reshape(weight, (-1, *[1] * (len(x.shape) - dim - 1)))
 
 
 def _of_probabilities(
     logarithms: Value, target: Value, reduction: str, weight: Value | None, label_smoothing: float, dim: int
 ) -> Any:
+    """Return the cross entropy of target probabilities, given the logarithms of the probabilities."""
     known_reduction(reduction)
     shape = logarithms.shape
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / shape[dim]
     loss = logarithms * target
     if weight is not None:
-        loss = loss * _beside_classes(weight, logarithms, dim)
+        loss = loss * _class_weight_shape(weight, logarithms, dim)
     if reduction == "none":
         return -sum(loss, dim)
     total = -sum(loss)

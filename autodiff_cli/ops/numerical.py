@@ -38,17 +38,17 @@ def polyval(c: Value, x: Value) -> Any:
 # Interpolation
 
 
-def _weighted(x: Value, low: Value, high: Value, left: Value, right: Value) -> Any:
+def _line_through(x: Value, low: Value, high: Value, left: Value, right: Value) -> Any:
     """Return the line through (low, left) and (high, right) at x; at low and high it is left and right without a rounding error."""
     return (left * (high - x) + right * (x - low)) / (high - low)
 
 
-def _selected(x: Value, xp: Value, fp: Value) -> Any:
+def _interpolated_by_conditions(x: Value, xp: Value, fp: Value) -> Any:
     """Interpolate with one condition for each point, where the segment of x is not known."""
     count = xp.shape[0]
-    value = _weighted(x, xp[count - 2], xp[count - 1], fp[count - 2], fp[count - 1])
+    value = _line_through(x, xp[count - 2], xp[count - 1], fp[count - 2], fp[count - 1])
     for k in range(count - 2, 0, -1):
-        value = where(x < xp[k], _weighted(x, xp[k - 1], xp[k], fp[k - 1], fp[k]), value)
+        value = where(x < xp[k], _line_through(x, xp[k - 1], xp[k], fp[k - 1], fp[k]), value)
     return value
 
 
@@ -66,14 +66,14 @@ def interp(x: Value, xp: Value, fp: Value) -> Any:
         if not np.all(points[1:] > points[:-1]):
             raise ArgumentError("interp: the points 'xp' must increase", hint="sort the points, and remove equal points")
         low = np.clip(np.searchsorted(points, np.array(x.tolist(), float), side="right") - 1, 0, count - 2)
-        value = _weighted(x, take(xp, low), take(xp, low + 1), take(fp, low), take(fp, low + 1))
+        value = _line_through(x, take(xp, low), take(xp, low + 1), take(fp, low), take(fp, low + 1))
     except NotRecordable:
-        check_count(count, _MOST_SELECTED, "interp between {} points, more than {}, cannot be traced")
-        value = _selected(x, xp, fp)
+        check_count(count, _MOST_CONDITIONS, "interp between {} points, more than {}, cannot be traced")
+        value = _interpolated_by_conditions(x, xp, fp)
     return where(x < xp[0], fp[0], where(x > xp[count - 1], fp[count - 1], value))
 
 
-_MOST_SELECTED = 1000
+_MOST_CONDITIONS = 1000
 
 # Quantiles
 
@@ -105,7 +105,7 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
     return reshape(result, (*q.shape, *rest))
 
 
-def _slopes(x: Value, spacing: Any, edge_order: int) -> Any:
+def _difference_slopes(x: Value, spacing: Any, edge_order: int) -> Any:
     """Return finite differences along the first dimension: averages of the slopes between points, weighted with the other width."""
     length = x.shape[0]
     if length < edge_order + 1:
@@ -135,7 +135,7 @@ def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {len(at)}, "
             f"the number of dimensions, but got a list of length {len(each)}"
         )
-    return tuple(movedim(_slopes(movedim(x, d, 0), s, edge_order), 0, d) for d, s in zip(at, each, strict=True))
+    return tuple(movedim(_difference_slopes(movedim(x, d, 0), s, edge_order), 0, d) for d, s in zip(at, each, strict=True))
 
 
 # Statistics: several reductions at once, reductions without nan, covariance, and cumulative integrals.

@@ -60,12 +60,13 @@ def index_select(x: Value, dim: int, index: Positions) -> Any:
 _KEY = either(MASK, POSITIONS)
 
 
-def _as_source(value: object) -> bool:
+def _has_elements(value: object) -> bool:
     """Return whether a value is a tensor or an array rather than a plain number."""
     return bool(getattr(value, "shape", ())) or isinstance(value, Tensor)
 
 
-def _scatter_key(x: Value, dim: int, index: Positions, src: Operand) -> tuple[tuple[Any, ...], Any]:
+def _key_and_source(x: Value, dim: int, index: Positions, src: Operand) -> tuple[tuple[Any, ...], Any]:
+    """Return the index of the places that a scatter writes to, and the part of the source that fits."""
     at = place_along(x.shape, dim, index)
     if not isinstance(src, (int, float)) and src.shape:
         if len(src.shape) != index.ndim or any(n > m for n, m in zip(index.shape, src.shape, strict=True)):
@@ -77,13 +78,13 @@ def _scatter_key(x: Value, dim: int, index: Positions, src: Operand) -> tuple[tu
 
 @declare.described
 def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
-    key, src = _scatter_key(x, dim, index, src)
-    return scattered(x, src, key, False) if _as_source(src) else scatter_filled(x, key, src)
+    key, src = _key_and_source(x, dim, index, src)
+    return scattered(x, src, key, False) if _has_elements(src) else scatter_filled(x, key, src)
 
 
 @declare.described
 def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
-    key, src = _scatter_key(x, dim, index, src)
+    key, src = _key_and_source(x, dim, index, src)
     return scatter_added(x, src, key, True)
 
 
@@ -91,7 +92,7 @@ def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
     at, index = checked_slices("index_fill", x.shape, dim, index)
     key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)
-    return index_copied(x, value, key, False) if _as_source(value) else index_filled(x, key, value)
+    return index_copied(x, value, key, False) if _has_elements(value) else index_filled(x, key, value)
 
 
 @declare.described

@@ -40,7 +40,8 @@ __all__ = [
 ]
 
 
-def _floating(name: str, dtype: DTypeLike | None) -> DType:
+def _floating_dtype(name: str, dtype: DTypeLike | None) -> DType:
+    """Return the type of random floats after a check; ``name`` is that of PyTorch's kernel in the message."""
     result = default_type() if dtype is None else as_dtype(dtype)
     if result.kind != "f":
         raise DtypeError(f'"{name}" not implemented for {result}', hint="use float64 or float32")
@@ -60,7 +61,7 @@ def rand(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return uniform random numbers from 0 to 1, which are the same in every run unless ``manual_seed`` sets another seed."""
-    kind, shape = _floating("rand", dtype), shape_of("rand", lengths if size is None else (size,))
+    kind, shape = _floating_dtype("rand", dtype), shape_of("rand", lengths if size is None else (size,))
     return leaf_of(np.asarray(drawing("rand", generator).random(shape)).astype(kind), requires_grad, device)
 
 
@@ -74,7 +75,7 @@ def randn(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
-    kind, shape = _floating("randn", dtype), shape_of("randn", lengths if size is None else (size,))
+    kind, shape = _floating_dtype("randn", dtype), shape_of("randn", lengths if size is None else (size,))
     return leaf_of(np.asarray(drawing("randn", generator).standard_normal(shape)).astype(kind), requires_grad, device)
 
 
@@ -101,7 +102,7 @@ def randint(
             "randint takes high and a size, or low, high and a size", hint="for three numbers from 0 to 9: randint(10, (3,))"
         )
     shape = shape_of("randint", (size,))
-    first, last = _range("random_", WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high"))
+    first, last = _checked_range("random_", WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high"))
     values = drawing("randint", generator).integers(first, last, shape)
     return leaf_of(np.asarray(values).astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
@@ -121,7 +122,7 @@ def randint_like(
     return randint(low, high, tuple(x.shape), generator=generator, dtype=x._data.dtype if dtype is None else dtype, device=device)
 
 
-def _range(name: str, low: int, high: int) -> tuple[int, int]:
+def _checked_range(name: str, low: int, high: int) -> tuple[int, int]:
     if low >= high:
         raise GraphError(f"{name} expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return low, high
@@ -142,32 +143,20 @@ def randperm(
     return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
 
-@draws
-def rand_like(
-    x: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return a tensor of uniform random numbers between 0 and 1 with the shape and type of ``x``."""
-    kind = x._data.dtype if dtype is None else dtype
-    return rand(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
+def _method_like(draw: Callable[..., Tensor], numbers: str) -> Callable[..., Tensor]:
+    """Return the function that calls ``draw`` with the shape and the type of a tensor."""
+
+    @draws
+    def like(x: Tensor, *, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
+        return draw(tuple(x.shape), dtype=x._data.dtype if dtype is None else dtype, **options)
+
+    like.__name__ = like.__qualname__ = f"{draw.__name__}_like"
+    like.__doc__ = f"Return {numbers} with the shape and the type of ``x``; the keywords are those of ``{draw.__name__}``."
+    return like
 
 
-@draws
-def randn_like(
-    x: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return a tensor of normally distributed random numbers with the shape and type of ``x``."""
-    kind = x._data.dtype if dtype is None else dtype
-    return randn(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
+rand_like = _method_like(rand, "uniform random numbers from 0 to 1")
+randn_like = _method_like(randn, "random numbers from the standard normal distribution")
 
 
 @draws
@@ -194,18 +183,18 @@ def normal(
     if not with_mean and not with_std:
         if size is None:
             raise ArgumentError("normal takes two numbers and a size, or tensors", hint="for three numbers: normal(0, 1, (3,))")
-        low, wide = NUMBER(mean, "normal", "mean"), _nonnegative(NUMBER(std, "normal", "std"))
+        low, wide = NUMBER(mean, "normal", "mean"), _checked_deviation(NUMBER(std, "normal", "std"))
         values = np.asarray(random.standard_normal(shape_of("normal", (size,)))) * wide + low
-        return leaf_of(values.astype(_floating("normal", dtype)), requires_grad, device)
+        return leaf_of(values.astype(_floating_dtype("normal", dtype)), requires_grad, device)
     a, b = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
     for each in (mean, std):
         if isinstance(each, Tensor):
-            _floating("normal_kernel_cpu", each._data.dtype)
+            _floating_dtype("normal_kernel_cpu", each._data.dtype)
     if np.any(b < 0):
         raise GraphError(
             "normal expects all elements of std >= 0.0" if with_std else f"normal expects std >= 0.0, but found std {std}"
         )
-    shape = _broadcast(a, b)
+    shape = _common_shape(a, b)
     kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
     values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
     if with_mean and with_std:
@@ -213,20 +202,20 @@ def normal(
     return rules.normal_of_mean(mean, values) if with_mean else rules.normal_of_std(std, values)  # type: ignore[no-any-return]
 
 
-def _nonnegative(std: Number) -> Number:
+def _checked_deviation(std: Number) -> Number:
     if std < 0:
         raise GraphError(f"normal expects std >= 0.0, but found std {std}")
     return std
 
 
-def _broadcast(a: Array, b: Array) -> Shape:
+def _common_shape(a: Array, b: Array) -> Shape:
     try:
         return np.broadcast_shapes(np.shape(a), np.shape(b))
     except ValueError:
         raise ShapeError(f"normal: the shapes {list(np.shape(a))} and {list(np.shape(b))} cannot be broadcast together") from None
 
 
-def _probabilities(p: Array) -> Array:
+def _checked_probabilities(p: Array) -> Array:
     if not np.all((p >= 0) & (p <= 1)):
         raise GraphError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", hint="give probabilities from 0 to 1")
     return p
@@ -238,8 +227,8 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     random = drawing("bernoulli", generator)
     kind = x._data.dtype
     if p is None:
-        _floating("bernoulli_tensor_cpu_p_", kind)
-    chances = _probabilities(np.asarray(x._data if p is None else float(p)))
+        _floating_dtype("bernoulli_tensor_cpu_p_", kind)
+    chances = _checked_probabilities(np.asarray(x._data if p is None else float(p)))
     values = (
         (random.random(tuple(x.shape)) < chances).astype(kind)
         if x.shape
@@ -252,7 +241,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
 def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Return random numbers from the Poisson distributions with the rates ``x``."""
     rates = np.asarray(x._data)
-    _floating("poisson_cpu", rates.dtype)
+    _floating_dtype("poisson_cpu", rates.dtype)
     if not np.all(rates >= 0):
         raise GraphError("invalid Poisson rate, expected rate to be non-negative")
     return rules.poisson_of(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
@@ -270,7 +259,7 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     weights = np.asarray(x._data if isinstance(x, Tensor) else x)
     if weights.ndim not in (1, 2):
         raise ShapeError("prob_dist must be 1 or 2 dim")
-    _floating("multinomial", weights.dtype)
+    _floating_dtype("multinomial", weights.dtype)
     if num_samples <= 0:
         raise GraphError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:
@@ -298,12 +287,13 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
 # In-place methods
 
 
-def _put(
+def _draw_in_place(
     self: Tensor, name: str, draw: Callable[[np.random.Generator, Shape], Any], generator: Generator | None, whole: bool = False
 ) -> Tensor:
+    """Replace the elements by those that ``draw`` returns for a generator and a shape; ``whole`` if they are whole numbers."""
     kind = self._data.dtype
     if not whole:
-        _floating(name, kind)
+        _floating_dtype(name, kind)
     random, drawn = drawing(name, generator), getattr(rules, f"{name}values")
     return change(self, lambda old: drawn(old, np.asarray(draw(random, tuple(old.shape))).astype(kind)[()]))
 
@@ -313,32 +303,32 @@ def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generat
     """Draw all elements from the uniform distribution from ``a`` to ``b``, in place."""
     if a > b:
         raise GraphError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return _put(self, "uniform_", lambda random, shape: random.random(shape) * (b - a) + a, generator)
+    return _draw_in_place(self, "uniform_", lambda random, shape: random.random(shape) * (b - a) + a, generator)
 
 
 @checks(mean=NUMBER, std=NUMBER)
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Draw all elements from a normal distribution, in place."""
-    _nonnegative(std)
-    return _put(self, "normal_", lambda random, shape: random.standard_normal(shape) * std + mean, generator)
+    _checked_deviation(std)
+    return _draw_in_place(self, "normal_", lambda random, shape: random.standard_normal(shape) * std + mean, generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Draw all elements from the exponential distribution with the rate ``lambd``, in place."""
     if not lambd > 0:
         raise GraphError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _put(self, "exponential_", lambda random, shape: random.standard_exponential(shape) / lambd, generator)
+    return _draw_in_place(self, "exponential_", lambda random, shape: random.standard_exponential(shape) / lambd, generator)
 
 
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Set each element to 1 with probability ``p``, else to 0, in place."""
     if isinstance(p, Tensor):
-        random, chances = drawing("bernoulli_", generator), _probabilities(np.asarray(p._data))
+        random, chances = drawing("bernoulli_", generator), _checked_probabilities(np.asarray(p._data))
         values = np.asarray(random.random(tuple(self.shape)) < chances).astype(self._data.dtype)[()]
         return change(self, lambda old: rules.bernoulli_with(old, p, values))
     if not 0 <= p <= 1:
         raise GraphError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return _put(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)
+    return _draw_in_place(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)
 
 
 def random_(self: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
@@ -347,8 +337,8 @@ def random_(self: Tensor, low: int | None = None, high: int | None = None, *, ge
     if low is None:
         bounds = 0, 2 if kind.kind == "b" else 2 ** np.finfo(kind).nmant * 2 + 1 if kind.kind == "f" else int(np.iinfo(kind).max)
     else:
-        bounds = _range("random_", *((0, low) if high is None else (low, high)))
-    return _put(self, "random_", lambda random, shape: random.integers(*bounds, shape), generator, True)
+        bounds = _checked_range("random_", *((0, low) if high is None else (low, high)))
+    return _draw_in_place(self, "random_", lambda random, shape: random.integers(*bounds, shape), generator, True)
 
 
 _METHODS: tuple[Any, ...] = (uniform_, normal_, exponential_, bernoulli_, random_)

@@ -86,7 +86,7 @@ def contiguous(x: Value) -> Any:
     return clone(x) if isinstance(x, Tensor) and not x.is_contiguous() else x
 
 
-def _lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
+def _part_lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
     """Return the length of each part."""
     length = length_along("split", x, dim)
     if not isinstance(split_size, int):
@@ -105,7 +105,7 @@ def _lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
 @rules.declare.described
 def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
     function = rules.split_equally if isinstance(split_size, int) else rules.split_by_lengths
-    return function(x, _lengths(x, split_size, dim), dim)
+    return function(x, _part_lengths(x, split_size, dim), dim)
 
 
 @rules.declare.described
@@ -119,7 +119,7 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
     return split(x, -(-length // chunks), dim)
 
 
-def _iterator(self: Tensor) -> Any:
+def _iterate(self: Tensor) -> Any:
     if not self.shape:
         raise ArgumentError("iteration over a 0-d tensor")
     return iter(rules.unbind(self))
@@ -128,5 +128,5 @@ def _iterator(self: Tensor) -> Any:
 add_methods(
     view_as=lambda self, other: reshape(self, A_TENSOR(other, "view_as", "other").shape),
     reshape_as=lambda self, other: reshape(self, A_TENSOR(other, "reshape_as", "other").shape),
-    __iter__=_iterator,
+    __iter__=_iterate,
 )

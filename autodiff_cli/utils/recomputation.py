@@ -25,13 +25,13 @@ from autodiff_cli.errors import CheckpointError
 _HINT = "the function must run the same operations when it is called again"
 
 
-class _Moment:
+class _OutsidePass:
     """The access to saved values outside of a backward pass."""
 
     __slots__ = ("__weakref__",)
 
 
-class _Recomputed(Exception):
+class _AllRecomputed(Exception):
     """Raised inside the function when all values that are needed were recomputed."""
 
 
@@ -73,15 +73,17 @@ class Region:
         self._ended = True
 
     def _pack(self, tensor: Tensor) -> Slot:
+        """Return an empty slot in place of a tensor that a node saves in the first call."""
         slot = Slot()
         self._slots.append(weakref.ref(slot))
-        self._expected.append(_properties(tensor))
+        self._expected.append(_shape_and_dtype(tensor))
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
-        running: Any = current_pass.get() or _Moment()
+        """Return the tensor of a slot, recomputed by the running backward pass."""
+        running: Any = current_pass.get() or _OutsidePass()
         if running not in self._done:
-            self._fill(running)
+            self._recompute_slots(running)
         value = slot.values.get(running)
         if value is None:
             raise CheckpointError(
@@ -92,7 +94,7 @@ class Region:
         slot.values[running] = None
         return value
 
-    def _fill(self, running: object) -> None:
+    def _recompute_slots(self, running: object) -> None:
         """Call the function again, and store the tensors that it saves in the slots."""
         args = [arg.unpack() if isinstance(arg, SavedInput) else arg for arg in self._args]
         count = 0
@@ -114,18 +116,18 @@ class Region:
             if slot is not None:  # otherwise its node was freed
                 slot.values[running] = value
             if self._early_stop and count == len(self._slots):
-                raise _Recomputed
+                raise _AllRecomputed
             return value
 
         try:
             with saved_tensors_hooks(pack, lambda packed: packed), enable_grad():
                 self._recompute(*args)
-        except _Recomputed:
+        except _AllRecomputed:
             pass
         self._done.add(running)
-        self._check(running, count)
+        self._check_recomputed(running, count)
 
-    def _check(self, running: object, count: int) -> None:
+    def _check_recomputed(self, running: object, count: int) -> None:
         """Check that the recomputed tensors match those of the first call."""
         if self._lenient:
             return
@@ -142,7 +144,7 @@ class Region:
         for i, reference in enumerate(self._slots):
             slot = reference()
             value = None if slot is None else slot.values.get(running)
-            if value is not None and (found := _properties(value)) != self._expected[i]:
+            if value is not None and (found := _shape_and_dtype(value)) != self._expected[i]:
                 different.append(f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {found}")
         if different:
             raise CheckpointError(
@@ -152,5 +154,5 @@ class Region:
             )
 
 
-def _properties(tensor: Tensor) -> dict[str, object]:
+def _shape_and_dtype(tensor: Tensor) -> dict[str, object]:
     return {"shape": tensor.shape, "dtype": tensor.dtype}

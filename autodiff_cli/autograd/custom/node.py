@@ -131,6 +131,7 @@ class FunctionNode(Node):
         return tuple(self._unpack(entry) for entry in self._saved)
 
     def _unpack(self, entry: Tensor | SavedOutput | PackedTensor | None) -> Tensor | None:
+        """Return a saved tensor with its history."""
         if isinstance(entry, Tensor):
             if not entry._requires_grad:
                 return entry
@@ -168,6 +169,7 @@ class FunctionNode(Node):
         return self._run(grad)
 
     def _run(self, grad: Cotangent) -> list[Tensor | None]:
+        """Call ``backward``, and return the checked gradients of the arguments."""
         grads = grad if self._outputs != 1 else [grad]
         tensors = [None if gradient is None else as_tensor(gradient) for gradient in grads]
         if self._materialize:
@@ -184,13 +186,14 @@ class FunctionNode(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected {len(self._edges)}, got {len(parts)})",
                 hint="return one gradient from backward for each argument of forward, or None for an argument without a gradient",
             )
-        return [self._checked(i, part) for i, part in enumerate(parts)]
+        return [self._checked_gradient(i, part) for i, part in enumerate(parts)]
 
     def _zeros(self, output: int) -> Tensor | None:
         shape, dtype = self.output_type(output)
         return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
 
-    def _checked(self, index: int, part: Tensor | None) -> Tensor | None:
+    def _checked_gradient(self, index: int, part: Tensor | None) -> Tensor | None:
+        """Return a gradient that ``backward`` returned for an argument, after checks."""
         if part is None:
             return None
         if not isinstance(part, Tensor):

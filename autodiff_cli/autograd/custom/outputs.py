@@ -72,6 +72,7 @@ class Outputs:
         return outputs
 
     def _is_differentiable(self, value: Output) -> bool:
+        """Return whether a result is recorded: a tensor of floats that is not marked as constant."""
         return (
             self.recording
             and isinstance(value, Tensor)
@@ -80,6 +81,7 @@ class Outputs:
         )
 
     def _without_history(self, value: Tensor) -> Tensor:
+        """Return a result that is not differentiable as a tensor that is not part of the graph."""
         is_input = _is_one_of(value, self.args)
         if not value._requires_grad:
             return self._alias(value) if is_input and not _is_one_of(value, self.node._dirty) else value
@@ -88,6 +90,7 @@ class Outputs:
         return value.detach_() if _view_of(value) is None else value
 
     def _with_history(self, value: Tensor, number: int) -> Tensor:
+        """Return a result as the output ``number`` of the node."""
         is_input = _is_one_of(value, self.args)
         if _is_one_of(value, self.node._dirty):
             self._check_dirty(value, is_input)
@@ -107,6 +110,7 @@ class Outputs:
         return alias
 
     def _check_dirty(self, tensor: Tensor, is_input: bool) -> None:
+        """Check that a tensor that ``forward`` changed in place may be changed."""
         view = _view_of(tensor)
         if not is_input:
             if view is not None:

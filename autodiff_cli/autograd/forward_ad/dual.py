@@ -162,12 +162,13 @@ class Dual(Tensor):
         return tensor_repr(primal, f"tangent={tangent}") if shown else repr(primal)
 
 
-def _of_primal(name: str) -> property:
+def _attribute_of_primal(name: str) -> property:
+    """Return a property for an attribute that a dual tensor shares with its primal."""
     return property(lambda self: getattr(self._forward[0], name), lambda self, value: setattr(self._forward[0], name, value))
 
 
 for _name in ("_data", "_edge", "_extra", "_requires_grad"):
-    setattr(Dual, _name, _of_primal(_name))
+    setattr(Dual, _name, _attribute_of_primal(_name))
 
 
 def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:

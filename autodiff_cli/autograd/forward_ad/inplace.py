@@ -27,12 +27,12 @@ def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> 
     moved: list[Tensor | None] = []
 
     def compute_primal(old: Tensor) -> Tensor:
-        result, part = split(compute(dual(old, _copy(tangent), level)), level)
+        result, part = split(compute(dual(old, _copied(tangent), level)), level)
         moved.append(part)
         return result  # type: ignore[no-any-return]
 
     change(primal, compute_primal)
-    _put(self, zeros_of(primal) if moved[0] is None else moved[0], level, change)
+    _write_tangent(self, zeros_of(primal) if moved[0] is None else moved[0], level, change)
     return self
 
 
@@ -41,44 +41,44 @@ def written_to(self: Dual, tensor: Tensor, change: Change) -> Tensor:
     primal, tangent, level = self._forward
     change(tensor, lambda old: primal)
     if tangent is not None and level.is_open:
-        _put(tensor, tangent, level, change)
+        _write_tangent(tensor, tangent, level, change)
     return tensor
 
 
-def _put(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
+def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
     """Write a tangent into a tensor, with the type of the tensor."""
     before = split(tensor, level)[1]
     view = None if tensor._extra is None else tensor._extra.view
     if before is None and view is not None and split(view.source, level)[1] is None:
-        _set(view.source, zeros_of(view.source), level)
+        _attach_tangent(view.source, zeros_of(view.source), level)
         before = split(tensor, level)[1]
     if before is not None and (type(before) is not Tensor or _is_writable(before._data)):
         change(before, lambda old: tangent)
     else:
-        _set(tensor, _copy(tangent), level)
+        _attach_tangent(tensor, _copied(tangent), level)
 
 
 def _is_writable(data: Any) -> bool:
     return not isinstance(data, np.ndarray) or bool(data.flags.writeable)
 
 
-def _set(tensor: Tensor, tangent: Tensor, level: Level) -> None:
+def _attach_tangent(tensor: Tensor, tangent: Tensor, level: Level) -> None:
     """Give a tensor a tangent, and its views without a tangent the views of this tangent."""
     if isinstance(tensor, Dual):
         primal, before, own = tensor._forward
         tensor._forward = (primal if own is level else dual(primal, before, own), tangent, level)
     else:
-        primal = _alias(tensor)
+        primal = _ordinary_alias(tensor)
         tensor.__class__ = Dual
         tensor._forward = (primal, tangent, level)
     extra = tensor._extra
     for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
         view = reference()
         if view is not None and view._extra is not None and view._extra.view is not None and split(view, level)[1] is None:
-            _set(view, view._extra.view.applied_to(tangent), level)
+            _attach_tangent(view, view._extra.view.applied_to(tangent), level)
 
 
-def _alias(tensor: Tensor) -> Tensor:
+def _ordinary_alias(tensor: Tensor) -> Tensor:
     """Return an ordinary tensor with the same values, history and rarely used state."""
     result = tensor_on(tensor._data, tensor._edge)
     result._requires_grad = tensor._requires_grad
@@ -86,7 +86,7 @@ def _alias(tensor: Tensor) -> Tensor:
     return result
 
 
-def _copy(tangent: Tensor) -> Tensor:
+def _copied(tangent: Tensor) -> Tensor:
     """Return a tangent in memory of its own, with its history."""
     if type(tangent) is not Tensor or tangent._requires_grad:
         return tangent + 0.0

@@ -61,6 +61,7 @@ def gradients(
 
 
 def _one(output: Tensor) -> Tensor:
+    """Return the cotangent 1 of an output with one element."""
     if output.numel() != 1:
         raise ShapeError(
             "grad can be implicitly created only for scalar outputs",

@@ -51,7 +51,7 @@ class Rules:
     __slots__ = ("on_arrays", "tangent")
 
     def __init__(self, primitive: Primitive) -> None:
-        self.tangent = _derived(primitive)
+        self.tangent = _derived_rule(primitive)
         plain = not primitive.view and not primitive.of_sequence and primitive.series != "fixed"
         self.on_arrays = self.tangent if plain and len(primitive.differentiable_args) in (1, primitive.arity) else None
 
@@ -68,31 +68,33 @@ def rules_of(primitive: Primitive) -> Rules:
     return rules
 
 
-def _derived(primitive: Primitive) -> Rule | None:
+def _derived_rule(primitive: Primitive) -> Rule | None:
+    """Return the rule that follows from a declaration; ``None`` for a composition."""
     if primitive.series == "fixed":
-        return _zero if primitive.differentiable_args else _none
+        return _zero_tangent if primitive.differentiable_args else _no_tangent
     if primitive.of_sequence:
-        return _joined(primitive)
+        return _sequence_rule(primitive)
     if primitive.series == "linear":
-        return _linear(primitive)
+        return _linear_rule(primitive)
     if primitive.series == "bilinear":
-        return _bilinear(primitive)
+        return _bilinear_rule(primitive)
     if primitive.elementwise:
-        return _diagonal(primitive)
+        return _diagonal_rule(primitive)
     if callable(primitive.series):
         return None
-    return _reduced(primitive) if {"dim", "keepdim"}.issubset(primitive.parameters) else _transposed(primitive)
+    return _reduction_rule(primitive) if {"dim", "keepdim"}.issubset(primitive.parameters) else _transposed_rule(primitive)
 
 
-def _none(out: Value, primals: Primals, tangents: Tangents) -> Any:
+def _no_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
     return None
 
 
-def _zero(out: Value, primals: Primals, tangents: Tangents) -> Any:
+def _zero_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
     return zeros_of(out) if array_of(out).dtype.kind == "f" else None
 
 
-def _linear(primitive: Primitive) -> Rule:
+def _linear_rule(primitive: Primitive) -> Rule:
+    """Apply the operation to the tangents."""
     function, differentiable = primitive.function, primitive.differentiable_args
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -104,7 +106,9 @@ def _linear(primitive: Primitive) -> Rule:
     return rule
 
 
-def _joined(primitive: Primitive) -> Rule:
+def _sequence_rule(primitive: Primitive) -> Rule:
+    """Apply the operation to the tangents of a sequence, with zeros for missing ones."""
+
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         dtype = array_of(out).dtype
         parts = [np.zeros(np.shape(array_of(x)), dtype) if t is None else t for x, t in zip(primals[0], tangents[0], strict=True)]
@@ -113,7 +117,8 @@ def _joined(primitive: Primitive) -> Rule:
     return rule
 
 
-def _bilinear(primitive: Primitive) -> Rule:
+def _bilinear_rule(primitive: Primitive) -> Rule:
+    """Add the products in which one factor is replaced by its tangent."""
     function = primitive.function
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -127,7 +132,8 @@ def _bilinear(primitive: Primitive) -> Rule:
     return rule
 
 
-def _diagonal(primitive: Primitive) -> Rule:
+def _diagonal_rule(primitive: Primitive) -> Rule:
+    """Apply the VJP rule to the tangent, because the Jacobian is diagonal."""
     vjps, selects = _vjps(primitive), primitive.selects
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -149,7 +155,8 @@ def _diagonal(primitive: Primitive) -> Rule:
     return rule
 
 
-def _reduced(primitive: Primitive) -> Rule:
+def _reduction_rule(primitive: Primitive) -> Rule:
+    """Sum the tangent times the slopes, which are the VJP rule of ones."""
     ((_, vjp, picks),) = _vjps(primitive)
     at = primitive.parameters.index("dim")
 
@@ -161,7 +168,8 @@ def _reduced(primitive: Primitive) -> Rule:
     return rule
 
 
-def _transposed(primitive: Primitive) -> Rule:
+def _transposed_rule(primitive: Primitive) -> Rule:
+    """Transpose the VJP rule, which is linear in the cotangent."""
     vjps = _vjps(primitive)
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -240,6 +248,7 @@ def _picked(picks: Sequence[Pick], arguments: Sequence[Any]) -> list[Any]:
 
 
 def _pick(primitive: Primitive, name: str) -> Pick:
+    """Return where a value of a VJP rule comes from."""
     if name == "out":
         return -1
     if name not in primitive.parameters:
@@ -274,7 +283,9 @@ def as_tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else tensor_on(np.asarray(value)[()])
 
 
-def _filled(make: Callable[..., Array]) -> Callable[[Any], Any]:
+def _maker_of_constants(make: Callable[..., Array]) -> Callable[[Any], Any]:
+    """Return a function that fills the shape and the type of a value by ``np.ones`` or ``np.zeros``."""
+
     def like(out: Value) -> Value:
         data = array_of(out)
         array = make(data.shape, data.dtype)[()]
@@ -283,9 +294,9 @@ def _filled(make: Callable[..., Array]) -> Callable[[Any], Any]:
     return like
 
 
-ones_of: Callable[[Any], Any] = _filled(np.ones)
+ones_of: Callable[[Any], Any] = _maker_of_constants(np.ones)
 """Return ones with the shape and the type of a tensor or an array."""
-zeros_of: Callable[[Any], Any] = _filled(np.zeros)
+zeros_of: Callable[[Any], Any] = _maker_of_constants(np.zeros)
 """Return zeros with the shape and the type of a tensor or an array."""
 
 

@@ -41,7 +41,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 """The range of int64, the widest signed integer type of NumPy."""
 EXACT = 2**53
 """The number up to which every integer can be represented exactly as a float."""
-_MOST_TEXT = 60
+_LONGEST_TEXT = 60
 
 
 Argument = Any
@@ -55,7 +55,7 @@ def value_text(value: Argument) -> str:
     elif isinstance(value, (float, np.floating)):
         text = f"{value:g}"
     elif isinstance(value, (list, tuple)):
-        text = f"[{', '.join(value_text(item) for item in value[:_MOST_TEXT])}]"
+        text = f"[{', '.join(value_text(item) for item in value[:_LONGEST_TEXT])}]"
     elif isinstance(value, Tensor) and type(value) is not Tensor:
         text = "a tensor"  # a Taylor series, or a tracer
     elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
@@ -64,7 +64,7 @@ def value_text(value: Argument) -> str:
         text = repr(value.item() if isinstance(value, (np.generic, np.ndarray)) else value)
     else:
         text = f"a {type(value).__name__}"
-    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 4]} ..."
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 4]} ..."
 
 
 def parameter_of(keyword: str, parameters: Sequence[str]) -> str:
@@ -167,7 +167,7 @@ class Kind:
         raise ArgumentError(f"{name}: '{parameter}' must be {wants}, not {value_text(value)}", hint=self.hint)
 
 
-def _one(value: Argument) -> Any:
+def _single_number(value: Argument) -> Any:
     """Return the number in a tensor or an array without dimensions; return any other value unchanged."""
     if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):
         raise Unfit
@@ -176,9 +176,10 @@ def _one(value: Argument) -> Any:
     return value
 
 
-def _whole(value: Argument) -> int:
+def _as_whole(value: Argument) -> int:
+    """Convert a whole number of at most 64 bits to an int."""
     if type(value) is not int:
-        value = _one(value)
+        value = _single_number(value)
         if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
             raise Unfit
         value = int(value)
@@ -187,8 +188,8 @@ def _whole(value: Argument) -> int:
     return int(value)
 
 
-def _order(value: Argument) -> int:
-    result = _whole(value)
+def _as_order(value: Argument) -> int:
+    result = _as_whole(value)
     if not 0 <= result <= MOST_ORDER:
         raise Unfit
     return result
@@ -205,26 +206,29 @@ def instance(*types: Any) -> Callable[[Argument], Any]:
     return take
 
 
-def _wholes(value: Argument) -> Any:
-    return tuple([_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _whole(value)
+def _as_wholes(value: Argument) -> Any:
+    """Convert a whole number, or a list of them to a tuple."""
+    return tuple([_as_whole(item) for item in value]) if isinstance(value, (list, tuple)) else _as_whole(value)
 
 
 def number(value: Argument) -> Any:
-    value = _one(value)
+    """Convert to a Python number; a whole number that a float cannot represent becomes a float."""
+    value = _single_number(value)
     if not isinstance(value, (int, float)):
         raise Unfit
     # NumPy does not have integers of arbitrary size.
     return value if isinstance(value, float) or -EXACT <= value <= EXACT else float(value) if abs(value) < 2**1023 else np.inf
 
 
-def _flag(value: Argument) -> bool:
-    value = _one(value)
+def _as_flag(value: Argument) -> bool:
+    value = _single_number(value)
     if value not in (0, 1) if isinstance(value, (int, float)) else True:
         raise Unfit
     return bool(value)
 
 
-def _type(value: Argument) -> Any:
+def _as_dtype(value: Argument) -> Any:
+    """Convert the name of a type, or a type, to a NumPy dtype."""
     try:
         result = None if value is None or isinstance(value, (list, tuple)) else np.dtype(value)
     except (TypeError, ValueError):
@@ -234,7 +238,8 @@ def _type(value: Argument) -> Any:
     return result
 
 
-def _tensor(value: Argument) -> Any:
+def _as_tensor(value: Argument) -> Any:
+    """Accept a tensor, an array or a number; a number becomes a NumPy scalar."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fib":
@@ -244,22 +249,22 @@ def _tensor(value: Argument) -> Any:
     raise Unfit
 
 
-def _array(value: Argument) -> Any:
+def _as_array(value: Argument) -> Any:
     try:
         return np.asarray(getattr(value, "_data", value))
     except (ValueError, TypeError):  # rows of different lengths
         raise Unfit from None
 
 
-def _mask(value: Argument) -> Any:
-    array = _array(value)
+def _as_mask(value: Argument) -> Any:
+    array = _as_array(value)
     if array.dtype.kind != "b":
         raise Unfit
     return array
 
 
-def _positions(value: Argument) -> Any:
-    array = counted(_array(value))
+def _as_positions(value: Argument) -> Any:
+    array = counted(_as_array(value))
     if array.dtype.kind != "i":
         raise Unfit
     return array
@@ -272,27 +277,27 @@ def counted(array: Array | np.generic) -> Any:
     return array
 
 
-WHOLE = Kind("a whole number", _whole)
+WHOLE = Kind("a whole number", _as_whole)
 MOST_ORDER = 300
 """The highest order of a derivative or of a Bessel function that an argument can request."""
-ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _order)
-DIMENSION = Kind("a dimension, which is a whole number", _whole)
-DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _wholes)
-WHOLES = Kind("a whole number or a list of whole numbers", _wholes)
+ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _as_order)
+DIMENSION = Kind("a dimension, which is a whole number", _as_whole)
+DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _as_wholes)
+WHOLES = Kind("a whole number or a list of whole numbers", _as_wholes)
 PARTS = Kind(
     "a number of parts, or a list of the positions between them",
-    lambda value: _wholes(value.tolist() if isinstance(value, Tensor) else value),
+    lambda value: _as_wholes(value.tolist() if isinstance(value, Tensor) else value),
 )
 NUMBER = Kind("a number", number)
-FLAG = Kind("true or false", _flag)
+FLAG = Kind("true or false", _as_flag)
 TEXT = Kind("a string in quotes", instance(str))
 SIDE = Kind("'left' or 'right'", instance(str))
-TYPE = Kind("the name of a type such as 'float64'", _type)
-FLAG_AFTER_TWO = Kind("true or false", _flag, "for more than two tensors, give a list, such as max([a, b, c])")
-MASK = Kind("a tensor of booleans, such as x > 0", _mask)
-POSITIONS = Kind("a tensor of positions, which are whole numbers", _positions)
-TENSOR = Kind("a number or a tensor", _tensor)
-VALUE = Kind("a number or a tensor", lambda value: number(value) if isinstance(value, (int, float)) else _tensor(value))
+TYPE = Kind("the name of a type such as 'float64'", _as_dtype)
+FLAG_AFTER_TWO = Kind("true or false", _as_flag, "for more than two tensors, give a list, such as max([a, b, c])")
+MASK = Kind("a tensor of booleans, such as x > 0", _as_mask)
+POSITIONS = Kind("a tensor of positions, which are whole numbers", _as_positions)
+TENSOR = Kind("a number or a tensor", _as_tensor)
+VALUE = Kind("a number or a tensor", lambda value: number(value) if isinstance(value, (int, float)) else _as_tensor(value))
 """The same kind as ``TENSOR``, for functions that treat plain numbers differently from tensors."""
 
 
@@ -310,7 +315,8 @@ def either(*kinds: Kind) -> Kind:
     return Kind(" or ".join(kind.wants for kind in kinds), take)
 
 
-def _pair(value: object) -> Any:
+def _as_count_or_pair(value: object) -> Any:
+    """Convert a number of dimensions, or a pair of lists of dimensions."""
     if not isinstance(value, (list, tuple)):
         return WHOLE.take(value)
     if len(value) != 2:
@@ -318,7 +324,7 @@ def _pair(value: object) -> Any:
     return tuple([WHOLES.take(dims) for dims in value])
 
 
-COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions", _pair)
+COUNT_OR_PAIR = Kind("a number of dimensions, or a pair of lists of dimensions", _as_count_or_pair)
 
 
 def optional(kind: Kind) -> Kind:
@@ -408,13 +414,14 @@ def example_by_example(function: Callable[..., Any], args: Sequence[Argument], k
     return max(batched, key=lambda value: value._level).applied_function(function, args, kwargs)
 
 
-def _branch(value: Argument) -> int:
+def _as_branch(value: Argument) -> int:
+    """Convert 0 or -1, the branches of Lambert's W that are real."""
     if value not in (0, -1) or isinstance(value, bool):
         raise Unfit
     return 0 if value == 0 else -1
 
 
-BRANCH = Kind("0 or -1, a real branch", _branch)
+BRANCH = Kind("0 or -1, a real branch", _as_branch)
 
 
 def whole_numbers(name: str, parameter: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
 
-_NONE = np.dtype(object)
+_NO_NUMBERS = np.dtype(object)
 UNFIT = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
 """The exceptions that unsuitable arguments raise in NumPy; a plain number, which lacks ``shape``, raises AttributeError."""
 NO_BOOLEANS = {
@@ -24,7 +24,8 @@ NO_BOOLEANS = {
 }
 
 
-def _of_64_bits(value: int) -> int:
+def _check_64_bits(value: int) -> int:
+    """Return a whole number of at most 64 bits."""
     if not LEAST <= value <= MOST:
         raise ArgumentError(
             f"a whole number combined with a tensor must have at most 64 bits, not {value.bit_length():,}",
@@ -45,7 +46,7 @@ def plain(value: Argument, beside: Array) -> Any:
     if type(value) is float:
         return value
     if isinstance(value, int):
-        return value if LEAST <= value <= MOST else _of_64_bits(value)
+        return value if LEAST <= value <= MOST else _check_64_bits(value)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "fib":
         if isinstance(value, np.generic):
             return value.item()
@@ -85,10 +86,10 @@ def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
     """
     for i, value in enumerate(raw):
         if isinstance(value, int):
-            _of_64_bits(value)
+            _check_64_bits(value)
         elif isinstance(value, (list, tuple)) and i not in positions:
             continue  # a mask, or a list of positions
-        elif not isinstance(value, float) and getattr(value, "dtype", _NONE).kind not in "fib":
+        elif not isinstance(value, float) and getattr(value, "dtype", _NO_NUMBERS).kind not in "fib":
             raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {value_text(value)}")
     arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
     if len({raw[i].dtype for i in arrays}) > 1:

@@ -32,14 +32,7 @@ def _kind(value: Array | float) -> str:
 
 
 def _in_torch_type(forward: Callable[..., Array], data: Array, values: Sequence[Any], arity: int) -> Array:
-    """Return a result in PyTorch's type for integers: the default type for floating-point numbers, and int64 for uint64.
-
-    Args:
-        forward: the function that computed the result.
-        data: the result.
-        values: the arguments of the function.
-        arity: the number of arguments that are tensors.
-    """
+    """Return ``data = forward(*values)`` in PyTorch's type: the default type of floats for integers, int64 for uint64."""
     if data.dtype.kind == "f":
         if _kind(values[0]) != "f" and not any(_kind(value) == "f" for value in values[1:arity]):
             if data.dtype.itemsize < 8:  # NumPy computes with int8 in float16: compute again, with int64 in float64
@@ -50,12 +43,8 @@ def _in_torch_type(forward: Callable[..., Array], data: Array, values: Sequence[
     return data
 
 
-def _of_integers(primitive: Primitive, values: Array) -> Tensor:
-    """Return the result of an operation on integers or booleans.
-
-    Raises:
-        DtypeError: if PyTorch refuses the operation for booleans.
-    """
+def _result_for_integers(primitive: Primitive, values: Array) -> Tensor:
+    """Return the result for integers or booleans, which PyTorch refuses in some operations."""
     if values.dtype.kind == "b" and primitive.elementwise:
         if primitive.name in NO_BOOLEANS:
             raise DtypeError(NO_BOOLEANS[primitive.name])
@@ -82,7 +71,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             return on_arrays(primitive, (input,))
         values = input._data
         if values.dtype.kind != "f":
-            return _of_integers(primitive, values)
+            return _result_for_integers(primitive, values)
         data = forward(values)
         if not input._requires_grad or not is_recording():
             return tensor_on(data)

@@ -30,7 +30,9 @@ from autodiff_cli.suggest import suggestion
 _Checked = TypeVar("_Checked", bound=Callable[..., Any])
 
 
-def _each_of(item_type: type) -> Callable[[Argument], Any]:
+def _one_or_several(item_type: type) -> Callable[[Argument], Any]:
+    """Return a function that accepts an instance of a type, or a list or an iterator of instances."""
+
     def take(value: Argument) -> Any:
         if isinstance(value, item_type):
             return value
@@ -43,7 +45,7 @@ def _each_of(item_type: type) -> Callable[[Argument], Any]:
     return take
 
 
-def _pair(value: Argument) -> Any:
+def _as_pair(value: Argument) -> Any:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise Unfit
     return tuple([number(item) for item in value])
@@ -60,24 +62,25 @@ def choice(*names: str) -> Kind:
     return Kind(" or ".join(map(repr, names)), take)
 
 
-def _count(value: Argument) -> Any:
+def _as_count(value: Argument) -> Any:
+    """Accept a whole number of any size, because the functions have limits of their own."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value  # of any size: the functions have limits of their own
     return WHOLE.take(value)
 
 
-COUNT = Kind("a whole number", _count)
+COUNT = Kind("a whole number", _as_count)
 FUNCTION = Kind("a function", instance(Callable))
 A_TENSOR = Kind("a tensor", instance(Tensor))
 EXPRESSION = Kind("an expression, which is a text", instance(str))
 VALUES = Kind("a dictionary of names and values, such as {'x': 1.0}", instance(Mapping))
-NAMES = Kind("a name or a list of names", _each_of(str))
+NAMES = Kind("a name or a list of names", _one_or_several(str))
 VALUES_OR_TEXTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or texts such as 'x=1'", either(VALUES, NAMES).take)
-TENSORS = Kind("a tensor or a list of tensors", _each_of(Tensor))
+TENSORS = Kind("a tensor or a list of tensors", _one_or_several(Tensor))
 PARAMETERS = Kind("a list of tensors, or of dictionaries with the key 'params'", instance(Iterable))
-POINTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or a list of them", _each_of(Mapping))
+POINTS = Kind("a dictionary of names and values, such as {'x': 1.0}, or a list of them", _one_or_several(Mapping))
 RATE = Kind("a number or a tensor with one element", either(A_TENSOR, NUMBER).take)
-PAIR = Kind("a pair of numbers", _pair)
+PAIR = Kind("a pair of numbers", _as_pair)
 
 
 def at_a_point(tensors: str = "") -> dict[str, Kind]:

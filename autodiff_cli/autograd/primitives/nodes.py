@@ -61,15 +61,17 @@ class OpNode(Node):
         return parts
 
     def release(self) -> None:
-        if self.frees or (self._saved and any(map(_has_array, self._saved))):
+        if self.frees or (self._saved and any(map(_holds_array, self._saved))):
             self._saved = None
 
 
 def _saved_value(i: int, node: Node) -> Any:
+    """Return the value that a node saved at a position; see ``packing.saved_value``."""
     return named("autodiff_cli.autograd.saved.packing:saved_value")(node, i)
 
 
-def _has_array(value: object) -> bool:
+def _holds_array(value: object) -> bool:
+    """Return whether a saved value is an array, a tensor, or an index with arrays."""
     return isinstance(value, (np.ndarray, Tensor)) or (isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value))
 
 
@@ -133,6 +135,7 @@ class PairNode(OpNode):
         )
 
     def _vjp(self, i: int, grad: Cotangent, saved: Sequence[Any]) -> Cotangent:
+        """Return the cotangent of the i-th argument."""
         picks = self.picks[i]
         if not picks:
             return self.vjps[i](grad)
@@ -187,13 +190,13 @@ class NodeFactory:
         self.names = tuple(dict.fromkeys(name for names in needed for name in names))
         self._picks = tuple(tuple(map(self.names.index, names)) for names in needed)
         self._saved_values: tuple[SavedValue, ...] = tuple(
-            (*_source(name, primitive.parameters), tuple(i for i, read in enumerate(self._picks) if k in read))
+            (*_source_of(name, primitive.parameters), tuple(i for i, read in enumerate(self._picks) if k in read))
             for k, name in enumerate(self.names)
         )
         self.is_crossed = self._saved_values == (("value", 1, (0,)), ("value", 0, (1,)))
 
     def create_type(self) -> Any:
-        """Create the class of the nodes, on first use."""
+        """Create and store the class of the nodes, on first use."""
         edges = [self._slot_edge(source, position) for source, position, _ in self._saved_values]
         attributes = {
             "__slots__": (),
@@ -208,6 +211,7 @@ class NodeFactory:
         return self.node_type
 
     def _slot_edge(self, source: Source, position: int) -> int:
+        """Return the number of the edge of a saved value, ``OUTPUT`` or ``NO_EDGE``."""
         if source == "output":
             return OUTPUT
         return self._edge_args.index(position) if source == "value" and position in self._edge_args else NO_EDGE
@@ -248,7 +252,8 @@ class NodeFactory:
         return saved
 
 
-def _source(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:
+def _source_of(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:
+    """Return where the value with a name in the VJP rules comes from, and the position of its argument."""
     if name == "out":
         return "output", -1
     if name in parameters:

@@ -39,18 +39,18 @@ def mask_contributions(
     if isinstance(cotangent, list) or all(part is None for part in parts):
         return parts, unmasked
     if node.selects or (mask is not None and not node.frees):
-        return _through(node, cotangent, parts, mask, needed)
+        return _mask_unselected(node, cotangent, parts, mask, needed)
     if mask is None:
         return parts, unmasked
     if node.elementwise:
-        return [_masked(part, mask) for part in parts], [mask] * len(parts)
+        return [_with_zeros(part, mask) for part in parts], [mask] * len(parts)
     if np.all(mask()):
         zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]
-        return zeros, [None if zero is None else _everything(zero) for zero in zeros]
+        return zeros, [None if zero is None else _full_mask(zero) for zero in zeros]
     return parts, unmasked
 
 
-def _through(
+def _mask_unselected(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: Mask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[Mask | None]]:
     """Mask the elements that were not selected: the elements that receive a zero from a cotangent of ones."""
@@ -60,17 +60,19 @@ def _through(
         # them.  The saved values of the node may be freed before.
         saved = [getattr(value, "_data", value) for value in node._saved]
         pulled_back = cache(lambda: node.run_rules(np.ones(data.shape, data.dtype)[()], saved, needed))
-        return parts, [cache(partial(_zeros_at, i, pulled_back)) for i in range(len(parts))]
+        return parts, [cache(partial(_zero_elements, i, pulled_back)) for i in range(len(parts))]
     selected = np.ones(data.shape, bool) if mask is None else ~np.asarray(mask())
     pulled = node.apply_again(selected.astype(data.dtype)[()], needed)
     masks = [
-        cache(partial(_zeros_at, i, lambda: pulled)) if is_selected else mask
-        for i, is_selected in enumerate(_selected(node, len(pulled)))
+        cache(partial(_zero_elements, i, lambda: pulled)) if is_selected else mask
+        for i, is_selected in enumerate(_are_masked(node, len(pulled)))
     ]
-    return [part if selection is None else _masked(part, selection) for part, selection in zip(parts, masks, strict=True)], masks
+    return [
+        part if selection is None else _with_zeros(part, selection) for part, selection in zip(parts, masks, strict=True)
+    ], masks
 
 
-def _selected(node: Node, count: int) -> list[bool]:
+def _are_masked(node: Node, count: int) -> list[bool]:
     """Return, for each of the inputs of a node, whether elements of it are masked."""
     primitive = node.primitive
     if primitive is None or not node.selects:
@@ -78,20 +80,16 @@ def _selected(node: Node, count: int) -> list[bool]:
     return [primitive.parameters[i] in primitive.selects for i in primitive.differentiable_args]
 
 
-def _zeros_at(i: int, contributions: Callable[[], Contributions]) -> Any:
+def _zero_elements(i: int, contributions: Callable[[], Contributions]) -> Any:
     return np.asarray(contributions()[i]) == 0
 
 
-def _everything(part: Cotangent) -> Mask:
+def _full_mask(part: Cotangent) -> Mask:
     return cache(lambda: np.ones(part.shape, bool))
 
 
-def _masked(part: Cotangent | None, mask: Mask) -> Cotangent | None:
-    """Return a contribution with its masked elements set to zero.
-
-    An array of finite numbers is returned unchanged, because its masked elements are already zero.  A tensor is always masked,
-    because derivatives of higher orders must not depend on unselected branches.
-    """
+def _with_zeros(part: Cotangent | None, mask: Mask) -> Cotangent | None:
+    """Return a contribution with its masked elements set to zero; an array of finite numbers has these zeros already."""
     if part is None or (isinstance(part, (np.ndarray, np.generic)) and np.all(np.isfinite(part))):
         return part
     result = mask()

@@ -73,7 +73,7 @@ def summed(x: Array, shape: Shape) -> Any:
     return np.add.reduce(x, axis=added, keepdims=True).reshape(shape)[()] if added else x.reshape(shape)
 
 
-def _repeated(x: Array, shape: Shape) -> Array:
+def _broadcast_scalar(x: Array, shape: Shape) -> Array:
     """Return ``np.broadcast_to(x, shape)`` for a 0-d array, in a third of the time."""
     if x.dtype.kind == "O":
         return np.broadcast_to(x, shape)
@@ -83,10 +83,11 @@ def _repeated(x: Array, shape: Shape) -> Array:
 
 
 def _expand(x: Array, shape: Shape) -> Array:
+    """Return a view in a larger shape, in which -1 keeps a length."""
     x = np.asarray(x)
     if x.ndim == 0 and shape and min(shape) > 0:
         check_elements(shape)
-        return _repeated(x, shape) if max(shape) > 1 else x.reshape(shape)
+        return _broadcast_scalar(x, shape) if max(shape) > 1 else x.reshape(shape)
     lead = len(shape) - x.ndim
     whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
     if lead < 0:
@@ -209,7 +210,8 @@ def add_at(out: Array, key: Key, values: Array) -> None:
     np.add.at(out, index, values)
 
 
-def _unindex(g: Array, shape: Shape, key: Key) -> Array:
+def _scatter_to_zeros(g: Array, shape: Shape, key: Key) -> Array:
+    """Add elements at an index of an array of zeros; the adjoint of indexing."""
     out = np.zeros(shape, g.dtype)
     if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key):
         out[key] = g
@@ -220,7 +222,7 @@ def _unindex(g: Array, shape: Shape, key: Key) -> Array:
 
 unindexed: TensorFunction = declare(
     "unindex",
-    _unindex,
+    _scatter_to_zeros,
     {"x": lambda g, key: index_key(g, key)},
     series="linear",
     node="IndexPutBackward0",
@@ -229,16 +231,17 @@ unindexed: TensorFunction = declare(
 )
 
 
-def _index_vjp(g: Cotangent, x_shape: Shape, key: Key) -> Cotangent:
+def _index_cotangent(g: Cotangent, x_shape: Shape, key: Key) -> Cotangent:
     return unindexed(g, x_shape, key)
 
 
 def _indexing(name: str, view: bool) -> TensorFunction:
+    """Declare indexing, whose nodes are called after ``name``."""
     return declare(
         name,
         # The ellipsis makes the result a view even if it is a single number.
         (lambda x, key: x[(*key, ...)]) if name == "select" else (lambda x, key: x[key]),
-        {"x": _index_vjp},
+        {"x": _index_cotangent},
         series="linear",
         statics={"key": ()},
         public=False,
@@ -321,6 +324,7 @@ copy_slices: TensorFunction = declare(
 
 
 def _as_strided_back(g: Array, shape: Shape, view: View) -> Array:
+    """Add the elements of a view to their positions in an array of zeros; the adjoint of the view."""
     out = np.zeros(shape, g.dtype)
     region = view.applied_to(out)
     if region.flags.writeable and np.may_share_memory(out, region):

@@ -62,10 +62,7 @@ class BackwardPass:
 
     Args:
         roots: the nodes that the pass starts from.
-        retain_graph: whether to keep the saved values of the nodes.
-        create_graph: whether to record the pass; cotangents are then tensors.
-        inputs: the only edges whose cotangents are computed; ``None`` for all leaves.
-        accumulates: whether to add the cotangents of leaves to ``.grad``; otherwise the cotangents of ``inputs`` are captured.
+        retain_graph, create_graph, inputs, accumulates: see ``run_backward``.
 
     Attributes:
         needed: the nodes on a path to an input; ``None`` for all nodes.
@@ -138,7 +135,7 @@ class BackwardPass:
                 if needed is not None and target not in needed:
                     continue
                 if part is None:
-                    self._reach(target)
+                    self._schedule_undefined(target)
                     continue
                 array = part._data if type(part) is Tensor else part
                 if array.shape != target._shape or array.dtype is not target._dtype:
@@ -182,15 +179,15 @@ class BackwardPass:
                     if node.selects or mask is not None:
                         parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
                 if observe is not None:
-                    observe(_visit(node, cotangent, parts))
+                    observe(_visit_of(node, cotangent, parts))
             if hooks is not None and hooks.after:
-                parts = run_hooks.run_posthooks(node, _fitted(node, parts), cotangent, create_graph)
+                parts = run_hooks.run_posthooks(node, _fit_parts(node, parts), cotangent, create_graph)
             if not retain_graph and node._saved:
                 node.release()
             if anomaly is not None:
                 anomaly.check_nan(node, parts)
             if masks or new_masks:
-                self._note_masks(node, parts, new_masks)
+                self._store_masks(node, parts, new_masks)
 
     def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
         """Run a node whose outputs do not have a gradient."""
@@ -199,7 +196,7 @@ class BackwardPass:
         grads = None if node._outputs == 1 else [None] * node._outputs
         return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed)
 
-    def _reach(self, target: Any) -> None:
+    def _schedule_undefined(self, target: Any) -> None:
         """Schedule a node that an undefined gradient leads to."""
         if target not in self.pending and (self.needed is None or target in self.needed):
             self.pending[target] = None
@@ -209,14 +206,11 @@ class BackwardPass:
                 self.leaves.append(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
-        """Add a contribution to the cotangent of one output of a node with several outputs.
-
-        The pending cotangent of such a node is a list with an entry for each output.
-        """
+        """Add a contribution to the cotangent of one of several outputs, which is an entry of a list."""
         shape, dtype = node.output_type(output)
         if part.shape != shape or (part._data if type(part) is Tensor else part).dtype is not dtype:
             part = fit(part, shape, dtype)
-        self._reach(node)
+        self._schedule_undefined(node)
         cotangents = self.pending[node]
         if cotangents is None:
             cotangents = self.pending[node] = [None] * node._outputs
@@ -240,12 +234,13 @@ class BackwardPass:
             run_hooks.run_posthooks(leaf, (), cotangent, self.create_graph)
 
     def _capture(self, node: Node, cotangent: Cotangent | None) -> None:
+        """Store the cotangents of those outputs of a node that the caller asked for."""
         for edge in self.targets[node]:
             value = cotangent if cotangent is None or node._outputs == 1 else cotangent[edge[1]]
             if value is not None:
                 self.captured[edge] = value
 
-    def _note_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
+    def _store_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
         """Store the masks of the contributions of a node; for several contributions, store the intersection of their masks."""
         reached = set()
         for edge, part, mask in zip(node._edges, parts, masks or (None,) * len(parts), strict=False):
@@ -291,12 +286,13 @@ def run_backward(
         current_pass.reset(outer)
 
 
-def _visit(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
+def _visit_of(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
+    """Return what observers see of a node that ran."""
     grads = [cotangent] if node._outputs == 1 else cotangent
     return Visit(node, *([None if value is None else as_tensor(value) for value in values] for values in (grads, parts)))
 
 
-def _fitted(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:
+def _fit_parts(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:
     """Return the contributions of a node, one for each edge, in the shapes of the inputs."""
     result: list[Cotangent | None] = []
     for i, edge in enumerate(node._edges):

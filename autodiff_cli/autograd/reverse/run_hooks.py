@@ -20,38 +20,38 @@ Cotangents = Sequence[Cotangent | None]
 
 def run_tensor_hooks(node: Node, hooks: NodeHooks, cotangent: Cotangent | None, create_graph: bool) -> Cotangent | None:
     """Run the hooks on the outputs of a node, store the retained gradients, and return the new cotangent."""
-    grads = _listed(node, cotangent)
+    grads = _output_cotangents(node, cotangent)
     for output, registered in hooks.tensor.items():
         for hook in list(registered.values()):
-            grads[output] = _replaced(hook, grads[output], hook(_shown(grads[output])), create_graph)
+            grads[output] = _checked_replacement(hook, grads[output], hook(_tensor_or_none(grads[output])), create_graph)
     for output, reference in hooks.retaining.items():
         tensor = reference()
         if tensor is not None and grads[output] is not None:
             retain(tensor, grads[output])
-    return _unlisted(node, grads)
+    return _node_cotangent(node, grads)
 
 
 def run_prehooks(node: Node, hooks: NodeHooks, cotangent: Cotangent | None, create_graph: bool) -> Cotangent | None:
     """Run the prehooks of a node, and return the new cotangent."""
-    grads: Cotangents = _listed(node, cotangent)
+    grads: Cotangents = _output_cotangents(node, cotangent)
     for hook in list(hooks.before.values()):
-        grads = _replaced_all(hook, grads, hook(tuple(map(_shown, grads))), create_graph)
-    return _unlisted(node, grads)
+        grads = _checked_replacements(hook, grads, hook(tuple(map(_tensor_or_none, grads))), create_graph)
+    return _node_cotangent(node, grads)
 
 
 def run_posthooks(node: Node, parts: Cotangents, cotangent: Cotangent | None, create_graph: bool) -> Cotangents:
     """Run the posthooks of a node, and return the new contributions to its inputs."""
     assert node._hooks is not None
-    outputs = tuple(map(_shown, _listed(node, cotangent)))
+    outputs = tuple(map(_tensor_or_none, _output_cotangents(node, cotangent)))
     for hook in list(node._hooks.after.values()):
-        parts = _replaced_all(hook, parts, hook(tuple(map(_shown, parts)), outputs), create_graph)
+        parts = _checked_replacements(hook, parts, hook(tuple(map(_tensor_or_none, parts)), outputs), create_graph)
     return parts
 
 
 def run_leaf_hooks(leaf: Tensor, gradient: Cotangent | None, create_graph: bool) -> Cotangent | None:
     """Run the hooks on the gradient of a leaf, and return the new gradient."""
     for hook in list((leaf.extra().hooks or {}).values()):
-        gradient = _replaced(hook, gradient, hook(_shown(gradient)), create_graph)
+        gradient = _checked_replacement(hook, gradient, hook(_tensor_or_none(gradient)), create_graph)
     return gradient
 
 
@@ -65,24 +65,27 @@ def run_accumulated_hooks(leaf: Tensor) -> None:
             raise DtypeError(f"expected Variable, but hook returned '{type_name(result)}'", hint="return None from the hook")
 
 
-def _listed(node: Node, cotangent: Cotangent | None) -> list[Cotangent | None]:
+def _output_cotangents(node: Node, cotangent: Cotangent | None) -> list[Cotangent | None]:
+    """Return the cotangent of each output of a node."""
     if node._outputs == 1:
         return [cotangent]
     return [None] * node._outputs if cotangent is None else cotangent
 
 
-def _unlisted(node: Node, grads: Cotangents) -> Cotangent | None:
+def _node_cotangent(node: Node, grads: Cotangents) -> Cotangent | None:
+    """Return the cotangents of the outputs in the form of the backward pass; the inverse of ``_output_cotangents``."""
     if node._outputs == 1:
         return grads[0]
     return None if all(grad is None for grad in grads) else list(grads)
 
 
-def _shown(cotangent: Cotangent | None) -> Tensor | None:
+def _tensor_or_none(cotangent: Cotangent | None) -> Tensor | None:
+    """Return a cotangent as hooks see it."""
     return None if cotangent is None else as_tensor(cotangent)
 
 
-def _replaced(hook: Hook, before: Cotangent | None, result: Any, create_graph: bool) -> Cotangent | None:
-    """Return the cotangent after a hook: the result of the hook, or the cotangent unchanged if the result is ``None``."""
+def _checked_replacement(hook: Hook, before: Cotangent | None, result: Any, create_graph: bool) -> Cotangent | None:
+    """Return what a hook makes of a cotangent: its result after checks, or the cotangent if the result is ``None``."""
     if result is None:
         return before
     if not isinstance(result, Tensor):
@@ -91,31 +94,31 @@ def _replaced(hook: Hook, before: Cotangent | None, result: Any, create_graph: b
         raise GraphError("can't replace a None gradient with a non-None value")
     if result.shape != before.shape:
         raise ShapeError(
-            f"hook '{_name(hook)}' has changed the size of value",
+            f"hook '{_hook_name(hook)}' has changed the size of value",
             hint=f"return a gradient of shape {list(before.shape)}, not {list(result.shape)}",
         )
     was, got = as_tensor(before).dtype, result.dtype
     if was is not got:
         raise DtypeError(
-            f"hook '{_name(hook)}' has changed the type of value (was torch.{was.scalar_name}Tensor got "
+            f"hook '{_hook_name(hook)}' has changed the type of value (was torch.{was.scalar_name}Tensor got "
             f"torch.{got.scalar_name}Tensor)"
         )
     return result if create_graph else result._data
 
 
-def _replaced_all(hook: Hook, before: Cotangents, result: Any, create_graph: bool) -> Cotangents:
-    """Return the cotangents after a hook that may return a tuple."""
+def _checked_replacements(hook: Hook, before: Cotangents, result: Any, create_graph: bool) -> Cotangents:
+    """Return what a hook that may return a tuple makes of cotangents."""
     if result is None:
         return before
     if not isinstance(result, tuple):
         raise DtypeError(f"expected tuple, but hook returned '{type_name(result)}'", hint="return a tuple, or None")
     if len(result) != len(before):
         raise GraphError(
-            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected {len(before)})"
+            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected {len(before)})"
         )
     pairs = zip(before, result, strict=True)
-    return [None if after is None else _replaced(hook, old, after, create_graph) for old, after in pairs]
+    return [None if after is None else _checked_replacement(hook, old, after, create_graph) for old, after in pairs]
 
 
-def _name(hook: Hook) -> str:
+def _hook_name(hook: Hook) -> str:
     return getattr(hook, "__name__", "<unknown>")

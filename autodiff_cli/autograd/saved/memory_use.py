@@ -95,7 +95,7 @@ class SavedMemory:
 
     def __init__(self, name_of: Callable[[Tensor], str], variables: Iterable[Tensor]) -> None:
         self._name_of = name_of
-        self._variables = {_owner(leaf._data)[0] for leaf in variables}
+        self._variables = {_memory_of(leaf._data)[0] for leaf in variables}
         self._counted: dict[int, Any] = {}
         self.tensors = self.bytes = self.own = 0
 
@@ -113,18 +113,19 @@ class SavedMemory:
             title = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
             if entry is None:
                 continue
-            arrays = list(_arrays(title, entry))
+            arrays = list(_arrays_in(title, entry))
             if not arrays:
                 values.append(SavedValue(title, value=entry))
             for label, array in arrays:
                 tensor = self._name_of(entry) if isinstance(entry, Tensor) else ""
                 if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):
                     tensor = name
-                values.append(self._counting(label, tensor, array))
+                values.append(self._counted_value(label, tensor, array))
         return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
 
-    def _counting(self, label: str, tensor: str, array: Array) -> SavedValue:
-        key, owner = _owner(array)
+    def _counted_value(self, label: str, tensor: str, array: Array) -> SavedValue:
+        """Return the record of a saved array, and count its memory unless it was counted before."""
+        key, owner = _memory_of(array)
         again = key in self._counted
         value = SavedValue(label, tensor, np.shape(array), str(array.dtype), min(array.nbytes, owner.nbytes), again)
         if not again:
@@ -146,18 +147,18 @@ class SavedMemory:
         return {"tensors": self.tensors, "bytes": self.bytes, "variable_bytes": self.own}
 
 
-def _arrays(name: str, entry: Any) -> Iterator[tuple[str, Array]]:
+def _arrays_in(name: str, entry: Any) -> Iterator[tuple[str, Array]]:
     """Yield the arrays of a saved value, each with a name: the value itself, or the parts of an index."""
     if isinstance(entry, tuple):
         for i, part in enumerate(entry):
-            yield from _arrays(f"{name}[{i}]", part)
+            yield from _arrays_in(f"{name}[{i}]", part)
         return
     array: Any = getattr(entry, "_data", entry)
     if hasattr(array, "dtype"):
         yield name, array
 
 
-def _owner(array: Any) -> tuple[int, Any]:
+def _memory_of(array: Any) -> tuple[int, Any]:
     """Return the identity of the memory of an array, and the array that owns it."""
     while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
         array = array.base

@@ -77,11 +77,11 @@ class Expansion:
 
     def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
         """Return the result of an operation on a series; the same arguments give the same result object."""
-        return self.once(primitive, args, lambda: self._result(primitive, args, primitive.function(*map(primal_of, args))))
+        return self.cached(primitive, args, lambda: self._result(primitive, args, primitive.function(*map(primal_of, args))))
 
-    def once(self, operation: object, args: Sequence[Operand], make: Callable[[], Tensor]) -> Tensor:
+    def cached(self, operation: object, args: Sequence[Operand], make: Callable[[], Tensor]) -> Tensor:
         """Return the result of an operation, which ``make`` computes unless it is known for these arguments."""
-        key: tuple[Any, ...] | None = (operation, *map(_identity, args))
+        key: tuple[Any, ...] | None = (operation, *map(_key_of, args))
         try:
             if key in self._known:
                 return self._known[key]
@@ -94,6 +94,7 @@ class Expansion:
         return result
 
     def _result(self, primitive: Primitive, args: Sequence[Operand], result: Tensor) -> Operand:
+        """Return the series of a primitive by the rule of its declaration; ``result`` is its value."""
         kind: Any = primitive.series
         if kind is None:
             raise NoSeriesError(f"{primitive.name} has no rule for power series")
@@ -110,12 +111,12 @@ class Expansion:
                 if kind == "product" and type(left) in (int, float) and left == 1:
                     return right
             recurrence = recurrences.product if kind == "product" else recurrences.bilinear
-            operands = [*_as_coefficients((x, y)), *statics]
+            operands = [*_coefficients_of((x, y)), *statics]
             return self._new_series(value, primitive, operands, recurrence, degree_of(x) + degree_of(y))
         if kind == "quotient":
             over, under = args if len(args) == 2 else (1.0, args[0])
             degree = self.order if type(under) is Series else degree_of(over)
-            return self._new_series(value, primitive, _as_coefficients((over, under)), recurrences.quotient, degree)
+            return self._new_series(value, primitive, _coefficients_of((over, under)), recurrences.quotient, degree)
         degree = self.order
         if kind == "power":
             exponent = args[1]
@@ -127,6 +128,7 @@ class Expansion:
         return self._new_series(value, primitive, args, recurrences.total if is_total else recurrences.chain, degree)
 
     def _linear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of a linear primitive."""
         if primitive.name == "where" and np.ndim(value_of(args[0])) == 0:
             chosen = args[1] if value_of(args[0]) else args[2]
             if shape_of(chosen) == value.shape:
@@ -175,6 +177,7 @@ class Expansion:
                     series.local_derivatives = self._local_derivatives(series, order)
 
     def _local_derivatives(self, series: Series, needed_order: int) -> list[LocalDerivative]:
+        """Return the derivatives of a series with respect to its arguments, as series to ``needed_order - 1``."""
         primitive = series.primitive
         assert primitive is not None
         # Only the value of the last derivative is needed: compute it with numbers instead of series.
@@ -242,14 +245,14 @@ def _depends_on_variable(primitive: Primitive, args: Sequence[Operand]) -> bool:
     return False
 
 
-def _as_coefficients(args: Sequence[Operand]) -> list[Series | Coefficient]:
+def _coefficients_of(args: Sequence[Operand]) -> list[Series | Coefficient]:
     return [operand if type(operand) is Series else as_coefficient(value_of(operand)) for operand in args]
 
 
 _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 
-def _identity(operand: Operand) -> Any:
+def _key_of(operand: Operand) -> Any:
     """Return a key that is equal for identical operands."""
     kind = type(operand)
     if kind is Series or kind is Tensor or kind is np.ndarray:
@@ -260,10 +263,7 @@ def _identity(operand: Operand) -> Any:
 
 
 def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]:
-    """Return the arguments of a linear operation, with zeros in place of constants.
-
-    Constants affect only the value of the result, which is the coefficient of order 0.
-    """
+    """Return the arguments of a linear operation with zeros in place of constants, which affect order 0 only."""
     if primitive.of_sequence:
         return [[item if type(item) is Series else np.zeros(shape_of(item)) for item in args[0]], *args[1:]]
     operands: list[Operand] = []

@@ -227,4 +227,5 @@ def _convolution(a: list[Coefficient], b: list[Coefficient], k: int, low: int, h
 
 
 def _weighted(weight: Coefficient, scaled: Coefficient, selected: bool | NDArray[np.bool_]) -> Coefficient:
+    """Return a product of coefficients, and 0 where the operation does not select the argument."""
     return weight * scaled if selected is True else np.where(selected, weight * scaled, 0.0)

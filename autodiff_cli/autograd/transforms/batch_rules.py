@@ -51,7 +51,7 @@ def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tenso
     """Return the result of a primitive for all examples, as a batched tensor."""
     function = primitive.function
     if function not in _derived:
-        _derived[function] = _rule_of(primitive)
+        _derived[function] = _derived_rule(primitive)
     batch_rule = _derived[function]
     if batch_rule is None or any(batch.holds(value) for value in args[1 if primitive.of_sequence else primitive.arity :]):
         looped: Tensor = batch.loop(function, args)
@@ -64,24 +64,28 @@ def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]
     function = operation.function
     if function not in _derived:
         known = RULES.get(operation.name)
-        _derived[function] = known or (_along(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None)
+        _derived[function] = known or (
+            _rule_along_dimensions(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None
+        )
     batch_rule = _derived[function]
     if batch_rule is None:
         return batch.loop(function, args)  # type: ignore[no-any-return]
     return [batch.wrap(part) for part in batch_rule(function, batch, *args)]
 
 
-def _rule_of(primitive: Primitive) -> BatchRule | None:
+def _derived_rule(primitive: Primitive) -> BatchRule | None:
+    """Return the batch rule of a primitive; ``None`` if it is applied example by example."""
     if primitive.elementwise:
         return broadcasting(primitive.arity)
     if primitive.name in RULES:
         return RULES[primitive.name]
     if _has_dimension(primitive.parameters[primitive.arity :]) and not primitive.of_sequence:
-        return _along(primitive.parameters, primitive.arity)
+        return _rule_along_dimensions(primitive.parameters, primitive.arity)
     return None
 
 
 def _has_dimension(plain: Sequence[str]) -> bool:
+    """Return whether plain parameters name dimensions, and all others mean the same for a batch."""
     return bool(_DIMENSIONS.intersection(plain)) and _DIMENSIONS.union(_INDEPENDENT).issuperset(plain)
 
 
@@ -95,10 +99,10 @@ def aligned(batch: Batch, values: Sequence[Argument]) -> list[Any]:
     ndim = most_dimensions(values)
     physical = [batch.physical(value, ndim) for value in values]
     types = {dtype for value in values if (dtype := dtype_of(value)) is not None}
-    return _of_one_type(values, physical) if len(types) > 1 else physical
+    return _cast_to_common_type(values, physical) if len(types) > 1 else physical
 
 
-def _of_one_type(values: Sequence[Argument], physical: list[Any]) -> list[Any]:
+def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> list[Any]:
     """Convert tensors to their common type for an example, in which a tensor without dimensions does not widen other tensors."""
     common: Any = None
     for value in values:
@@ -121,7 +125,7 @@ def broadcasting(arity: int = 1) -> BatchRule:
     return lambda function, batch, *args: function(*aligned(batch, args[:arity]), *args[arity:])
 
 
-def _along(parameters: Sequence[str], arity: int) -> BatchRule:
+def _rule_along_dimensions(parameters: Sequence[str], arity: int) -> BatchRule:
     """Return the rule of an operation along dimensions, which are the next ones of the physical tensor."""
     named = parameters[arity:]
     at = named.index("dim") if "dim" in named else None

@@ -141,13 +141,13 @@ class Batch:
     def inside(self, value: Tensor) -> Tensor:
         """Return the physical tensor of a cotangent in this batch; the cotangent may be inside batches that started later."""
         if type(value) is Batched and value.batch.level > self.level:
-            return value.batch.wrap(_exchanged(self.inside(value.physical)))
+            return value.batch.wrap(_with_first_two_exchanged(self.inside(value.physical)))
         return self.lift(value)
 
     def around(self, value: Tensor) -> Tensor:
         """Return a gradient as a batched tensor, inside the batches that started later; the inverse of ``inside``."""
         if type(value) is Batched and value.batch.level > self.level:
-            return value.batch.wrap(self.around(_exchanged(value.physical)))
+            return value.batch.wrap(self.around(_with_first_two_exchanged(value.physical)))
         return self.wrap(value)
 
     def example(self, value: Argument, i: int) -> Any:
@@ -168,11 +168,12 @@ class Batch:
                 hint="pass at least one example",
             )
         if isinstance(results[0], tuple):
-            parts = [self._stacked(function.__name__, list(examples)) for examples in zip(*results, strict=True)]
+            parts = [self._stack_examples(function.__name__, list(examples)) for examples in zip(*results, strict=True)]
             return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)
-        return self._stacked(function.__name__, results)
+        return self._stack_examples(function.__name__, results)
 
-    def _stacked(self, name: str, results: list[Any]) -> Any:
+    def _stack_examples(self, name: str, results: list[Any]) -> Any:
+        """Return the results for all examples as one batched tensor; ``name`` is for messages."""
         if not isinstance(results[0], Tensor):  # a custom function may return other objects
             return results[0]
         if any(result.shape != results[0].shape for result in results):
@@ -183,13 +184,13 @@ class Batch:
         return self.wrap(stack(results, 0))
 
 
-def _exchanged(value: Tensor) -> Tensor:
+def _with_first_two_exchanged(value: Tensor) -> Tensor:
     """Return a tensor with its first two dimensions exchanged."""
     return value.permute((1, 0, *range(2, len(value.shape))))  # type: ignore[no-any-return]
 
 
 @functools.cache
-def _rules(function: str) -> Any:
+def _rule_function(function: str) -> Any:
     """Return a function of the batch rules, which are computed with batched tensors themselves."""
     named("autodiff_cli.ops.batching")  # registers the rules of operations on shapes and positions
     return named(f"autodiff_cli.autograd.transforms.batch_rules:{function}")
@@ -205,12 +206,12 @@ class Batched(Tensor):
 
     def applied(self, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
         """Return the result of a primitive for all examples."""
-        result: Tensor = _rules("apply")(self.batch, primitive, args)
+        result: Tensor = _rule_function("apply")(self.batch, primitive, args)
         return result
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
         """Return the results of an operation with several results for all examples."""
-        results: Sequence[Tensor] = _rules("apply_several")(self.batch, operation, args)
+        results: Sequence[Tensor] = _rule_function("apply_several")(self.batch, operation, args)
         return results
 
     def applied_function(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:

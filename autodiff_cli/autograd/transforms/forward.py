@@ -48,7 +48,7 @@ def jvp(
             if not isinstance(value, Tensor):
                 raise GraphError(f"{name}: Expected {what} to only contain Tensors, got {type(value)}")
     with Level() as level:
-        inputs = [_checked(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
+        inputs = [_checked_dual(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
         output = func(*rebuilt(primals, inputs))
         aux = None
         if has_aux:
@@ -69,7 +69,8 @@ def jvp(
         return (*results, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else results
 
 
-def _checked(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+def _checked_dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    """Return the dual tensor of a primal and a tangent that fit together."""
     check_size(primal, tangent)
     if not primal.is_floating_point():
         raise DtypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")

@@ -28,7 +28,7 @@ Transformed = Callable[..., Any]
 _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks."
 
 
-class Recorded:
+class RecordedCall:
     """A call of a function that was recorded, so that it can be differentiated.
 
     Attributes:
@@ -66,10 +66,10 @@ class Recorded:
         outer = self._outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
             slopes = gradients_of(outputs, self._leaves, cotangents, outer)
-        results = iter([self._zero(x) if slope is None else slope for x, slope in zip(self._leaves, slopes, strict=True)])
+        results = iter([self._zero_gradient(x) if slope is None else slope for x, slope in zip(self._leaves, slopes, strict=True)])
         return [mapped(lambda _: next(results), tree) for tree in self._given]
 
-    def _zero(self, leaf: Tensor) -> Tensor:
+    def _zero_gradient(self, leaf: Tensor) -> Tensor:
         """Return the gradient of a leaf that the outputs do not depend on."""
         zero = zeros_on(leaf.shape, leaf)
         for batch in self._batches:
@@ -78,9 +78,10 @@ class Recorded:
 
     def result(self, tree: Tree) -> Tree:
         """Return outputs without a graph, unless the graph also belongs to tensors outside the function."""
-        return mapped(lambda x: self._settled(x) if isinstance(x, Tensor) else x, tree)
+        return mapped(lambda x: self._without_own_graph(x) if isinstance(x, Tensor) else x, tree)
 
-    def _settled(self, x: Tensor) -> Tensor:
+    def _without_own_graph(self, x: Tensor) -> Tensor:
+        """Return a tensor without the graph of this call, or with it if it also belongs to other tensors."""
         return x if self._outside and reaches_others([x], self._leaves) else detached(x)
 
 
@@ -105,7 +106,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = argument_positions(argnums, len(args))
-        call = Recorded(func, args, chosen, kwargs, name if has_aux else "")
+        call = RecordedCall(func, args, chosen, kwargs, name if has_aux else "")
         output = call.output
         if not isinstance(output, Tensor):
             raise GraphError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
@@ -189,9 +190,9 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
 
 def _recorded(
     name: str, func: Callable[..., Any], args: tuple[Any, ...], chosen: tuple[int, ...], has_aux: bool
-) -> tuple[Recorded, list[Tensor]]:
+) -> tuple[RecordedCall, list[Tensor]]:
     """Call a function with tensors as its outputs, and return the call and the outputs."""
-    call = Recorded(func, args, chosen, None, name if has_aux else "")
+    call = RecordedCall(func, args, chosen, None, name if has_aux else "")
     outputs = leaves(call.output)
     if not outputs:
         raise GraphError(f"{name}: Expected f to be a function that has non-empty output (got output = {call.output})")

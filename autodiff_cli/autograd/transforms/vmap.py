@@ -124,6 +124,7 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
 
 
 def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:
+    """Check the type of the dimensions of the results."""
     for dim in leaves(out_dims):
         if dim is not None and not isinstance(dim, int):
             raise ArgumentError(
@@ -149,6 +150,7 @@ def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: D
 
 
 def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
+    """Return one result for all examples, with the examples along ``dim``."""
     if dim is None:
         if isinstance(value, Tensor) and batch.holds(value):
             raise ArgumentError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")

@@ -23,7 +23,7 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "autodiff" / "kernels"
 
 
-def _private(place: Path) -> bool:
+def _is_private(place: Path) -> bool:
     """Return whether only this user can write to a folder; on Windows, the profile of a user is private."""
     if not hasattr(os, "getuid"):
         return True
@@ -35,7 +35,7 @@ def read(key: str) -> bytes | None:
     """Return the code of a key; ``None`` if it is not in the cache."""
     with suppress(OSError, RuntimeError):  # Path.home() raises RuntimeError without a home folder
         place = folder()
-        if _private(place):
+        if _is_private(place):
             content = (place / key).read_bytes()
             code = content[_DIGEST:]
             if hashlib.sha256(code).digest() == content[:_DIGEST]:
@@ -49,7 +49,7 @@ def write(key: str, code: bytes) -> None:
     with suppress(OSError, RuntimeError):
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _private(place):
+        if not _is_private(place):
             return
         descriptor, name = tempfile.mkstemp(prefix=".", dir=place)
         try:
@@ -63,6 +63,7 @@ def write(key: str, code: bytes) -> None:
 
 
 def _trim(place: Path) -> None:
+    """Remove the files that were not used for the longest time."""
     files = list(place.iterdir())
     if len(files) > KEPT:
         oldest = sorted(files, key=lambda file: file.stat().st_mtime)

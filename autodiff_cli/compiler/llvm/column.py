@@ -87,14 +87,15 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 @functools.cache
-def _types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...]:
+def _resolved_types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...]:
+    """Return the types of the operands and of the result of a function of NumPy."""
     try:
         return ufunc.resolve_dtypes((*types, None))
     except TypeError as error:
         raise Unknown(f"{ufunc.__name__}: {error}") from None
 
 
-def _type(value: object) -> Any:
+def _promotion_type(value: object) -> Any:
     """Return what NumPy's promotion needs to know: a type, or the class of a Python number."""
     if isinstance(value, KernelColumn | np.ndarray | np.generic):
         return value.dtype
@@ -109,7 +110,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     Raises:
         Unknown: if a kernel cannot compute the function.
     """
-    *types, result = _types(ufunc, tuple(map(_type, inputs)))
+    *types, result = _resolved_types(ufunc, tuple(map(_promotion_type, inputs)))
     values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
     if result.name not in KINDS:
         raise Unknown(ufunc.__name__)
@@ -145,7 +146,7 @@ def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
 
 def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColumn:
     """Return ``one`` where the condition holds, and ``other`` elsewhere, as ``np.where`` does."""
-    numbers = [value if type(value) in (float, int, bool) else _type(value) for value in (one, other)]
+    numbers = [value if type(value) in (float, int, bool) else _promotion_type(value) for value in (one, other)]
     dtype = np.result_type(*numbers)
     test = vector(builder, condition, np.dtype(bool))
     return KernelColumn(builder.select(test, vector(builder, one, dtype), vector(builder, other, dtype)), dtype)

@@ -61,7 +61,7 @@ def _complement(x: Pair, squared: Pair, scale: float = 1.0) -> Value:
     return scaled_exp(-squared, factor)
 
 
-def _of_absolute(x: Value) -> Value:
+def _complement_of_absolute(x: Value) -> Value:
     """Return erfc(abs(x))."""
     size = abs(x).at_most(_LARGEST)
     return _complement(Pair(size, x.builder.constant(0)), square(size))
@@ -70,12 +70,12 @@ def _of_absolute(x: Value) -> Value:
 def erf(x: Value) -> Value:
     """Return the error function, at most 0.9 ulp from the exact value."""
     near_zero = abs(x) < 0.85
-    return where(near_zero, fma(x, polynomial(x * x, _ERF), x), (1 - _of_absolute(x)).with_sign(x))
+    return where(near_zero, fma(x, polynomial(x * x, _ERF), x), (1 - _complement_of_absolute(x)).with_sign(x))
 
 
 def erfc(x: Value) -> Value:
     """Return the complementary error function, at most 1 ulp from the exact value."""
-    result = _of_absolute(x)
+    result = _complement_of_absolute(x)
     return where(x < 0, 2 - result, result)
 
 

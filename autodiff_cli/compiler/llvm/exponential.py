@@ -61,20 +61,20 @@ def power_of_two(n: Value) -> Value:
     return n.builder.bits(n.builder.bits(n + (1.5 * 2.0**52 + _BIAS), "i64") << 52, "f64")
 
 
-def _rounded(shifted: Value) -> tuple[Value, Value]:
+def _split_integer(shifted: Value) -> tuple[Value, Value]:
     """Return n as a double and as n + 2046, given the sum of n and ``_SHIFT``."""
     return shifted - _SHIFT, shifted.builder.bits(shifted, "i64") & 0xFFF
 
 
 def _reduced(x: Value) -> _Reduced:
     """Split x, |x| < 1000, such that exp(x) = 2**n * exp(r)."""
-    n, field = _rounded(fma(x, _INVERSE_LN2, _SHIFT))
+    n, field = _split_integer(fma(x, _INVERSE_LN2, _SHIFT))
     exact = fma(n, -_LN2[0], x)  # exact, because x and n*_LN2[0] are multiples of 2**-54, and their difference is small
     high = fma(n, -_LN2[1], exact)
     return _Reduced(n, field, Pair(high, fma(n, -_LN2[1], exact - high)))
 
 
-def _one_plus(parts: _Reduced) -> Value:
+def _rounded_exponential(parts: _Reduced) -> Value:
     """Return 2**n * exp(r)."""
     total = fast_sum(1, parts.r.high)
     return parts.scaled(total.high + (total.low + parts.tail))
@@ -82,7 +82,7 @@ def _one_plus(parts: _Reduced) -> Value:
 
 def exp(x: Value) -> Value:
     """Return the exponential function, at most 0.6 ulp from the exact value; 0.75 ulp for subnormal results."""
-    return _one_plus(_reduced(x.at_most(710).at_least(-746)))
+    return _rounded_exponential(_reduced(x.at_most(710).at_least(-746)))
 
 
 def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:

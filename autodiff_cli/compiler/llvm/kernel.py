@@ -52,7 +52,7 @@ def kernel(
         for i, op in enumerate(inputs)
     }
     for instruction in instructions:
-        known[instruction] = _computed(builder, instruction, known)
+        known[instruction] = _append_instruction(builder, instruction, known)
     values = [known[op].value if type(op) is Instruction else builder.constant(float(op)) for op in map(resolved, results)]
     return module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
 
@@ -64,7 +64,7 @@ def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
     for instruction in instructions:
         operands = {op: KernelColumn(Value(builder, "poison", _kind(op)), op.dtype) for op in computing(instruction.operands)}
         try:
-            _computed(builder, instruction, operands)
+            _append_instruction(builder, instruction, operands)
         except Unknown:
             refused.add(instruction)
     return refused
@@ -74,7 +74,7 @@ def _kind(instruction: Instruction) -> str:
     return KINDS.get(instruction.dtype.name, "f64")
 
 
-def _computed(builder: Builder, instruction: Instruction, known: Mapping[Instruction, KernelColumn]) -> KernelColumn:
+def _append_instruction(builder: Builder, instruction: Instruction, known: Mapping[Instruction, KernelColumn]) -> KernelColumn:
     """Append one instruction of a program to a kernel."""
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
@@ -101,12 +101,12 @@ def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], res
     stored: list[str] = []
     for name, kinds, place in (("same", scalars, begin), ("in", columns, loaded)):
         for i, kind in enumerate(kinds):
-            begin += _pointer(name, i)
+            begin += _array_address(name, i)
             element = f"getelementptr {_MEMORY[kind]}, ptr %{name}.at{i}, i64 {'0' if name == 'same' else '%row'}"
-            place += [f"%{name}.from{i} = {element}", *_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
+            place += [f"%{name}.from{i} = {element}", *_vector_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
     for i, value in enumerate(results):
         element, text = _MEMORY[value.kind], value.text
-        begin += _pointer("out", i)
+        begin += _array_address("out", i)
         if value.kind == "i1":
             stored.append(f"%out{i} = zext {builder.type('i1')} {text} to <{builder.width} x i8>")
             text = f"%out{i}"
@@ -129,12 +129,12 @@ def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], res
     return "\n".join([*builder.declared.values(), *builder.definitions.values(), head, body, "}", attributes, ""])
 
 
-def _pointer(name: str, i: int) -> list[str]:
+def _array_address(name: str, i: int) -> list[str]:
     """Return the instructions that load the address of an array."""
     return [f"%{name}.slot{i} = getelementptr ptr, ptr %{name}, i64 {i}", f"%{name}.at{i} = load ptr, ptr %{name}.slot{i}"]
 
 
-def _load(target: str, source: str, kind: str, builder: Builder) -> list[str]:
+def _vector_load(target: str, source: str, kind: str, builder: Builder) -> list[str]:
     """Return the instructions that load a vector."""
     if kind != "i1":
         return [f"{target} = load {builder.type(kind)}, ptr {source}, align 1"]

@@ -28,7 +28,7 @@ class LoadedKernel:
     """
 
     def __init__(self, loaded: Any, width: int) -> None:
-        self._loaded = loaded
+        self._library = loaded
         self._width = width
         self._call = _KERNEL(loaded["kernel"])
 
@@ -47,6 +47,7 @@ class LoadedKernel:
 
 
 def _addresses(arrays: Sequence[Array]) -> Any:
+    """Return the addresses of arrays as an array of C."""
     return (ctypes.c_void_p * max(len(arrays), 1))(*[array.__array_interface__["data"][0] for array in arrays])
 
 
@@ -89,15 +90,15 @@ def machine() -> HostCompiler:
     return HostCompiler(llvm, target, llvm.create_lljit_compiler(), width, f"{llvm.llvm_version_info} {processor} {text}")
 
 
-_loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
+_kernels: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
 _libraries = itertools.count()
 
 
 def compiled(kernel: str, width: int) -> LoadedKernel:
     """Return a kernel as a function of arrays, given the number of rows of a group; it is loaded once in a process."""
-    function = _loaded.get(kernel)
+    function = _kernels.get(kernel)
     if function is None:
-        function = _loaded[kernel] = LoadedKernel(loaded(kernel, "kernel"), width)
+        function = _kernels[kernel] = LoadedKernel(loaded(kernel, "kernel"), width)
     return function
 
 
@@ -110,7 +111,7 @@ def loaded(module: str, *symbols: str) -> Any:
     key = hashlib.sha256(f"{name}\n{module}".encode()).hexdigest()
     code = code_cache.read(key)
     if code is None:
-        code = _code(module)
+        code = _object_code(module)
         code_cache.write(key, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for symbol in symbols:
@@ -118,7 +119,7 @@ def loaded(module: str, *symbols: str) -> Any:
     return builder.link(linker, f"library{next(_libraries)}")
 
 
-def _code(text: str) -> bytes:
+def _object_code(text: str) -> bytes:
     """Return the object file of a module."""
     llvm, target, *_ = machine()
     module = llvm.parse_assembly(text)

@@ -51,26 +51,28 @@ def _elementary(name: str) -> Rule:
     return call
 
 
-def _nan(builder: Builder, x: Value) -> Value:
+def _is_nan(builder: Builder, x: Value) -> Value:
     return builder.compare("uno", x, x)
 
 
 def _sign(builder: Builder, x: Value) -> Value:
+    """Return -1, 0 or 1; nan stays nan."""
     sign = builder.select(x > 0, builder.constant(1, x.kind), builder.constant(0, x.kind))
     sign = builder.select(x < 0, -1, sign)
-    return builder.select(_nan(builder, x), x, sign)
+    return builder.select(_is_nan(builder, x), x, sign)
 
 
 def _extreme(predicate: str, nan: bool) -> Rule:
     """The larger or the smaller of two numbers, the second if they are equal; nan if one is nan, or only if both are."""
 
     def rule(builder: Builder, x: Value, y: Value) -> Value:
-        return builder.select(builder.compare(predicate, x, y) | _nan(builder, x if nan else y), x, y)
+        return builder.select(builder.compare(predicate, x, y) | _is_nan(builder, x if nan else y), x, y)
 
     return rule
 
 
 def _power(builder: Builder, x: Value, y: Value) -> Value:
+    """Return a power whose exponent is a known small number."""
     rule = _POWERS.get(builder.number(y))
     if rule is None:
         raise UnknownFunction("power")
@@ -91,17 +93,18 @@ _POWERS: Final[Mapping[float | None, Rule]] = {
 
 
 def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
+    """Return log(exp(x) + exp(y)) without overflow."""
     part = _elementary("log1p")(builder, _elementary("exp")(builder, -abs(x - y)))
     equal = x.equals(y)
     result = builder.select(equal, x + math.log(2), builder.select(x > y, x, y) + part)
-    return builder.select(_nan(builder, x - y) & ~equal, x + y, result)
+    return builder.select(_is_nan(builder, x - y) & ~equal, x + y, result)
 
 
 def _remainder(builder: Builder, x: Value, y: Value) -> Value:
     rest = builder.binary("rem", x, y)
     moved = builder.select((rest < 0) ^ (y < 0), rest + y, rest)
     signed = builder.select(rest.equals(0), builder.constant(0, x.kind).with_sign(y), moved)
-    return builder.select(_nan(builder, rest), rest, signed)
+    return builder.select(_is_nan(builder, rest), rest, signed)
 
 
 def _floor_divide(builder: Builder, x: Value, y: Value) -> Value:
@@ -116,7 +119,7 @@ def _floor_divide(builder: Builder, x: Value, y: Value) -> Value:
     return builder.select(y.equals(0), x / y, signed)
 
 
-_OF_NUMBERS: Final[dict[np.ufunc, Rule]] = {
+_NUMBER_RULES: Final[dict[np.ufunc, Rule]] = {
     np.add: _binary("add"),
     np.subtract: _binary("sub"),
     np.multiply: _binary("mul"),
@@ -153,12 +156,12 @@ _OF_NUMBERS: Final[dict[np.ufunc, Rule]] = {
     np.logical_or: _logical("or"),
     np.logical_xor: _logical("xor"),
     np.logical_not: lambda builder, x: ~builder.truth(x),
-    np.isnan: _nan,
+    np.isnan: _is_nan,
     np.isfinite: lambda builder, x: builder.compare("one", abs(x), math.inf),
     np.isinf: lambda builder, x: builder.compare("oeq", abs(x), math.inf),
 }
 """The rules of functions of floating-point numbers."""
-_OF_CONDITIONS: Final[dict[np.ufunc, Rule]] = {
+_CONDITION_RULES: Final[dict[np.ufunc, Rule]] = {
     **dict.fromkeys((np.logical_and, np.bitwise_and, np.multiply, np.minimum, np.fmin), _binary("and")),
     **dict.fromkeys((np.logical_or, np.bitwise_or, np.add, np.maximum, np.fmax), _binary("or")),
     **dict.fromkeys((np.logical_xor, np.bitwise_xor, np.not_equal), _binary("xor")),
@@ -170,6 +173,6 @@ _OF_CONDITIONS: Final[dict[np.ufunc, Rule]] = {
 
 def rule_of(ufunc: np.ufunc, of_conditions: bool) -> Rule:
     """Return the rule of a function of NumPy or SciPy, which raises ``UnknownFunction`` if a kernel cannot compute it."""
-    if of_conditions and ufunc not in _OF_CONDITIONS:
+    if of_conditions and ufunc not in _CONDITION_RULES:
         raise UnknownFunction(f"{ufunc.__name__} of conditions")
-    return _OF_CONDITIONS[ufunc] if of_conditions else _OF_NUMBERS.get(ufunc) or _elementary(ufunc.__name__)
+    return _CONDITION_RULES[ufunc] if of_conditions else _NUMBER_RULES.get(ufunc) or _elementary(ufunc.__name__)

@@ -68,21 +68,21 @@ class Plan:
         self._constant = {i: op for i, op in enumerate(self._results) if op in once or type(op) is not Instruction}
         # A kernel writes a result into the first array that it belongs to.
         self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
-        self._stages = self._planned()
+        self._stages = self._stages_of_rows()
         written = {op for stage in self._stages for op in stage.results}
         direct = {i for op, i in self._first.items() if op in written and op.dtype == dtype}
         self._copied = [
             (i, op) for i, op in enumerate(self._results) if type(op) is Instruction and i not in self._constant and i not in direct
         ]
 
-    def _planned(self) -> list[Stage]:
+    def _stages_of_rows(self) -> list[Stage]:
         rows = self._parts.rows
         refused = uncomputable(rows)
         if refused or len(rows) > LARGEST:
-            return self._divided(refused)
+            return self._divided_stages(refused)
         return [self._stage([], rows, self._parts.columns, list(self._first))]
 
-    def _divided(self, refused: set[Instruction]) -> list[Stage]:
+    def _divided_stages(self, refused: set[Instruction]) -> list[Stage]:
         """Return the stages of a program that is too long for one kernel, or has instructions that no kernel can compute."""
         level = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
         for instruction in self._parts.rows:
@@ -123,17 +123,17 @@ class Plan:
         step = max(min(share, -(-rows // threads)), 1)
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        scalars = [np.full(machine().width, constants[op], _dtype(op)) for op in self._scalars]
+        scalars = [np.full(machine().width, constants[op], _kernel_dtype(op)) for op in self._scalars]
         starts = iter(range(0, rows, step))
 
         def work() -> None:
             with np.errstate(all="ignore"):
                 for start in starts:
-                    self._block(slice(start, min(start + step, rows)), inputs, constants, scalars, out)
+                    self._compute_block(slice(start, min(start + step, rows)), inputs, constants, scalars, out)
 
         in_threads(work, min(threads, -(-rows // step)))
 
-    def _block(
+    def _compute_block(
         self,
         rows: slice,
         inputs: Mapping[Instruction, Array],
@@ -146,7 +146,7 @@ class Plan:
         length = rows.stop - rows.start
         for calls, function, columns, results in self._stages:
             for instruction in calls:
-                values[instruction] = _called(instruction, values, constants, length)
+                values[instruction] = _computed_by_numpy(instruction, values, constants, length)
             if function is None:
                 continue
             for op in results:
@@ -157,7 +157,9 @@ class Plan:
             out[i][rows] = values[op]
 
 
-def _called(instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int) -> Array:
+def _computed_by_numpy(
+    instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int
+) -> Array:
     """Return an instruction that NumPy computes, as a contiguous array."""
     primitive = instruction.primitive
     assert primitive is not None
@@ -169,6 +171,6 @@ def _called(instruction: Instruction, values: Mapping[Instruction, Any], constan
     return np.ascontiguousarray(np.broadcast_to(result, rows), instruction.dtype)
 
 
-def _dtype(instruction: Instruction) -> DType:
+def _kernel_dtype(instruction: Instruction) -> DType:
     """Return the type in which a kernel reads a scalar."""
     return instruction.dtype if instruction.dtype.name in KINDS else np.dtype(np.float64)

@@ -58,7 +58,7 @@ def _cosine(r: Pair) -> Pair:
     return Pair(total.high, rest)
 
 
-def _waves(x: Value) -> list[Value]:
+def _sine_and_cosine(x: Value) -> list[Value]:
     """Return sin(x) and cos(x)."""
     builder = x.builder
     n, r = _reduced(x)
@@ -71,9 +71,9 @@ def _waves(x: Value) -> list[Value]:
 
 def sin(x: Value) -> Value:
     """Return the sine, at most 0.74 ulp from the exact value."""
-    return where(x.equals(0), x, _waves(x)[0])
+    return where(x.equals(0), x, _sine_and_cosine(x)[0])
 
 
 def cos(x: Value) -> Value:
     """Return the cosine, at most 0.74 ulp from the exact value."""
-    return _waves(x)[1]
+    return _sine_and_cosine(x)[1]
