@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10050,
+    "autograd": 10055,
     "cli": 4318,
     "code_generation": 1023,
     "compiler": 2969,
