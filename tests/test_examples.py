@@ -11,10 +11,12 @@ import os
 import re
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from autodiff_cli.errors import FileError
 from tests.pages import PAGES as GENERATED
 from tests.pages.commands import declared
 from tests.printed import agrees
@@ -62,7 +64,8 @@ def _not_run(path: Path) -> list[str]:
 @pytest.mark.parametrize("line", [line for path in PAGES for line in _not_run(path)])
 def test_a_command_line_that_is_not_run_is_one_all_the_same(line: str) -> None:
     words = list(itertools.takewhile(lambda word: word not in ("|", ">", "<", "&&"), shlex.split(line, comments=True)))
-    declared(words[0]).make_context(words[0], words[1:])
+    with suppress(FileError):  # the command reads a file that the page describes
+        declared(words[0]).make_context(words[0], words[1:])
 
 
 def test_there_are_examples() -> None:

@@ -9,19 +9,12 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import name_list, read_expression
 
 
 @click.command("diff", cls=ExpressionCommand)
 @options.expression
-@click.option(
-    "--at",
-    "-a",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Point at which to evaluate the derivatives; -q then prints only the numbers.",
-)
-@click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant; names without a value are variables.")
+@options.bound("Point at which to evaluate the derivatives; -q then prints only the numbers.")
+@options.bound("Value of a constant; names without a value are variables.", "--const")
 @options.wrt("all")
 @options.order("Order of the derivatives.")
 @click.option("--simplify", is_flag=True, help="Simplify with SymPy.")
@@ -31,7 +24,7 @@ from autodiff_cli.cli.point_options import name_list, read_expression
 @options.symmetric
 @options.no_limits
 @options.output(use="formula", bare="expressions")
-def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output, **settings: Any) -> None:
+def command(at: dict[str, Any], out: Output, **settings: Any) -> None:
     """Print the derivatives of EXPR as expressions that eval and the other commands accept.
 
     \b
@@ -42,12 +35,9 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], out: Output,
     autodiff diff "x**2*sin(3*x)" --steps
     autodiff diff "sin(x)*exp(y)" --json
     """
-    from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.symbolic.differentiate import diff
 
-    settings |= {"wrt": name_list(settings["wrt"]), "symmetric": name_list(settings["symmetric"]) or ()}
-    settings["shape"] = options.shapes(settings["shape"])
-    result = diff(read_expression(expr), bindings(at, "at") if at else None, bindings(const, "const"), **settings)
+    result = diff(at=at or None, **settings)
 
     def latex() -> str:
         import numpy as np

@@ -9,23 +9,22 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import PointOptions, name_list
 
 
 @click.command("eval", cls=ExpressionCommand)
 @options.evaluated_from
 @options.order()
-@click.option("--retain-grad", metavar="y,z|all", help="Named steps whose gradients are kept.")
+@options.names("--retain-grad", metavar="y,z|all", text="Named steps whose gradients are kept.", default=())
 @click.option("--backward", type=click.IntRange(0), metavar="N", help="Number of backward passes.  [default: 1]")
 @click.option("--retain-graph", is_flag=True, help="Keep the graph so that another backward pass can run.")
 @click.option("--zero-grad", is_flag=True, help="Zero the gradients between backward passes.")
 @click.option("--create-graph", is_flag=True, help="Record the backward pass so that gradients have a grad_fn.")
-@click.option("--inputs", metavar="x,y", help="Names whose .grad is filled.  [default: every leaf]")
+@options.names("--inputs", metavar="x,y", text="Names whose .grad is filled.  [default: every leaf]")
 @click.option("--hook", "hooks", multiple=True, metavar='NAME="EXPR"', help="Replacement for the gradient of a step: y=2*grad.")
 @click.option("--no-grad", is_flag=True, help="Evaluate without recording a graph.")
 @options.verify
 @options.numbers_output
-def command(point: PointOptions, out: Output, **settings: Any) -> None:
+def command(out: Output, **settings: Any) -> None:
     """Evaluate EXPR, run the backward pass, and show every tensor with its gradient.
 
     \b
@@ -34,9 +33,7 @@ def command(point: PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives.evaluate import evaluate
 
-    settings["retain_grad"] = name_list(settings["retain_grad"]) or ()
-    settings["inputs"] = name_list(settings["inputs"])
-    out.emit(evaluate(**point.keywords(), **settings, strict=out.strict))
+    out.emit(evaluate(**settings, strict=out.strict))
 
 
 @click.command("grad", cls=ExpressionCommand)
@@ -44,7 +41,7 @@ def command(point: PointOptions, out: Output, **settings: Any) -> None:
 @options.order()
 @options.verify
 @options.numbers_output
-def grad(point: PointOptions, out: Output, **settings: Any) -> None:
+def grad(out: Output, **settings: Any) -> None:
     """Print the gradient of EXPR with respect to every --at variable.
 
     \b
@@ -53,4 +50,4 @@ def grad(point: PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives import evaluate
 
-    out.emit(evaluate.grad(**point.keywords(), **settings, strict=out.strict))
+    out.emit(evaluate.grad(**settings, strict=out.strict))

@@ -9,13 +9,12 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import PointOptions
 
 
 @click.command("explain", cls=ExpressionCommand)
 @options.evaluated_from
 @options.output(options.strict, options.quiet_notes, options.precision, use="formula", files=("explanation file",))
-def command(point: PointOptions, out: Output, **settings: Any) -> None:
+def command(out: Output, **settings: Any) -> None:
     """Explain the gradient of EXPR: the forward pass line by line, then the backward pass node by node.
 
     The formats table, markdown, latex and json contain the whole explanation; the other formats contain one row for each
@@ -28,7 +27,7 @@ def command(point: PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.explanation.explain import explain
 
-    result = explain(**point.keywords(), **settings)
+    result = explain(**settings)
     document = view("autodiff_cli.explanation.documents:page", out.style, result, out.precision)
     lesson = view("autodiff_cli.lesson.page:to_html", result, out.precision)
     out.emit(result, {"markdown": document, "latex": document, "html": lesson})

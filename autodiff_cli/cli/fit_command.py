@@ -11,7 +11,7 @@ from autodiff_cli import formats
 from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.cli.point_options import name_list, read_expression
+from autodiff_cli.cli.program_text import read_expression
 
 if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
@@ -20,14 +20,16 @@ _PICTURES = formats.for_use("fit picture")
 
 
 @click.command("fit", cls=RowsCommand)
-@options.expression
+@options.row_expression
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @options.starts("Start of a parameter, or the range to search for one; b1=500,b2=1:9 sets several.")
 @options.const
-@click.option("--fix", metavar="b1,b2", help="Parameters that keep their start.")
+@options.names("--fix", metavar="b1,b2", text="Parameters that keep their start.", default=())
 @options.bounds
 @click.option("--by", metavar="COLUMN", help="Fit the rows with each value of a column separately; print a row for each.")
-@click.option("--share", metavar="b1,b2", help="Parameters that are common to all groups of --by, which are fitted together.")
+@options.names(
+    "--share", metavar="b1,b2", text="Parameters that are common to all groups of --by, which are fitted together.", default=()
+)
 @click.option("--sigma", metavar="EXPR", help="Known standard deviation of each row; the standard errors are not scaled.")
 @click.option(
     "--sigma-x",
@@ -66,7 +68,7 @@ def command(
     expr: str,
     files: tuple[str, ...],
     input_style: options.InputStyle,
-    columns: str | None,
+    columns: list[str] | None,
     out: Output,
     **settings: Any,
 ) -> None:
@@ -81,7 +83,6 @@ def command(
     autodiff fit "log(counts) = a - t/tau" decay.csv --weights counts
     """
     from autodiff_cli.data import inputs
-    from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.fitting.fit import fit
     from autodiff_cli.solvers.fitting.groups import GroupFit
 
@@ -91,11 +92,7 @@ def command(
         raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
     if by is not None and out.style == "latex":
         raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
-    source = inputs.named(files, input_style.style(files), name_list(columns))
-    settings["const"] = bindings(settings["const"], "const")
-    settings["let"] = dict(map(options.as_let, settings.pop("lets")))
-    settings |= {name: name_list(settings[name]) or () for name in ("fix", "share")}
-    settings["where"] = settings["where"] and read_expression(settings["where"])
+    source = inputs.named(files, input_style.style(files), columns)
     result = fit(read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")

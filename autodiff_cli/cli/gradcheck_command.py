@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import PointOptions
 
 
 @click.command("gradcheck", cls=ExpressionCommand)
-@options.evaluated_from
+@options.evaluated_at_ranges
 @options.order("Highest order to check: 1 for the gradient, 2 to add the second derivatives.")
 @click.option(
     "--claim",
+    "claims",
     multiple=True,
     metavar='NAME="EXPR"',
     help="Derivative found by hand, to be checked; NAME= may be left out if there is one variable.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a derivative is wrong or undecided.")
 @options.output(options.quiet_notes, options.precision, bare="verdict")
-def command(point: PointOptions, order: int, claim: tuple[str, ...], strict: bool, out: Output) -> None:
+def command(at: tuple[str, ...], strict: bool, out: Output, **settings: Any) -> None:
     """Compare every derivative of EXPR with finite differences; exit with code 1 if one is wrong.
 
     \b
@@ -33,9 +35,7 @@ def command(point: PointOptions, order: int, claim: tuple[str, ...], strict: boo
     from autodiff_cli.gradient_checking.check import gradcheck
     from autodiff_cli.gradient_checking.points import At
 
-    keywords = point._replace(at=()).keywords()
-    keywords["at"] = At(point.at).points()
-    report = gradcheck(**keywords, order=order, claims=claim)
+    report = gradcheck(at=At(at).points(), **settings)
     failed = report.failure is not None or (strict and report.undecided is not None)
     # In JSON, standard error contains only the failure, as one object; the notes are in the object on standard output.
     out = out._replace(quiet_notes=out.quiet_notes or (out.style == "json" and failed))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import PointOptions
 
 
 def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
@@ -23,7 +24,7 @@ def _levels(context: click.Context, parameter: click.Parameter, value: str | Non
     "--depth", callback=_levels, metavar="N|all", help="Number of levels below the output.  [default: as many as stay readable]"
 )
 @options.output(options.quiet_notes, options.precision, use="graph", files=("graph file",), bare="")
-def command(point: PointOptions, backward: bool, saved: bool, depth: int | None, out: Output) -> None:
+def command(depth: int | None, out: Output, **settings: Any) -> None:
     """Show the graph of EXPR, whose edges connect each step to its inputs; --at adds values and gradients.
 
     \b
@@ -33,7 +34,7 @@ def command(point: PointOptions, backward: bool, saved: bool, depth: int | None,
     """
     from autodiff_cli.graph_drawing.draw import reduced, whole_graph
 
-    whole = whole_graph(**point.keywords(), backward=backward or saved, saved=saved)
+    whole = whole_graph(**settings)
     way_out = "use --depth all to show them" if out.style != "png" else "use --depth N to show more"
     graph = reduced(whole, depth, out.style, way_out)
 

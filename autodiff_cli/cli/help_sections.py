@@ -10,10 +10,10 @@ _SECTIONS = {
     "Autograd": "retain_grad backward hooks saved retain_graph zero_grad create_graph inputs no_grad",
     "Solver": """fix bounds subject sigma loss maximize all derive predict by share sigma_x weights profile
         sensitivity trace""",
-    "Input": "lets where python columns input_format delimiter decimal comment skip_lines on_error",
+    "Input": "let where python columns input_format delimiter decimal comment skip_lines on_error",
     "Totals": "sum mean groups",
     "Picture": "depth y_range log steps",
-    "Checks": "claim verify digits strict",
+    "Checks": "claims verify digits strict",
     "Output": """to path target style quiet as_json precision color keep keep_columns
         unbuffered resume""",
     "Other": "simplify stable shape symmetric quiet_notes no_limits help",

@@ -9,7 +9,7 @@ import click
 from autodiff_cli.cli import cluster_options, options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.cli.point_options import PointOptions
+from autodiff_cli.cli.program_text import read_expression
 
 
 @click.command("map", cls=RowsCommand)
@@ -21,7 +21,7 @@ from autodiff_cli.cli.point_options import PointOptions
 @options.strict
 @cluster_options.cluster
 def command(
-    point: PointOptions,
+    expr: str,
     table: row_options.Table,
     totals: row_options.Totals,
     cluster: cluster_options.Cluster,
@@ -46,10 +46,10 @@ def command(
     from autodiff_cli.command_result import head
     from autodiff_cli.data.mapping import Task
 
-    files = table.opened(point.expr, unbuffered)
+    files = table.opened(expr, unbuffered)
     parts = cluster.settings(files.target, unbuffered)
     totalled = totals.keywords(table.selection, unbuffered)
-    task = Task(**point.keywords(), **table.keywords(), **totalled, engine=cluster.compiler, **settings)
+    task = Task(read_expression(expr), **table.keywords(), **totalled, engine=cluster.compiler, **settings)
     program = task.program()
     for name in task.unused(program):
         say(f"'{name}' does not occur in the expression")

@@ -9,23 +9,24 @@ import click
 from autodiff_cli.cli import options, solver_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import name_list, read_expression
 
 
 @click.command("minimize", cls=ExpressionCommand)
 @options.expression
-@options.starts("Start of a variable, a number or an array; x=1,y=2 sets several variables.")
+@options.bound("Start of a variable, a number or an array; x=1,y=2 sets several variables.")
 @options.const
 @options.bounds
 @click.option(
     "--subject", multiple=True, metavar='"CONSTRAINT"', help='Constraint such as "x + y == 1" or "0 <= x*y <= 2"; may be repeated.'
 )
 @click.option("--maximize", is_flag=True, help="Find a maximum.")
-@click.option("--sensitivity", metavar="a,b", help="Constants of --const with respect to which the solution is differentiated.")
+@options.names(
+    "--sensitivity", metavar="a,b", text="Constants of --const with respect to which the solution is differentiated.", default=()
+)
 @options.trace
 @options.no_limits
 @options.output(options.quiet_notes, options.precision, bare="values of the variables", use="formula", files=("formula file",))
-def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity: str | None, out: Output, **settings: Any) -> None:
+def command(out: Output, **settings: Any) -> None:
     """Find a local minimum of EXPR from the start --at; exit with code 1 unless it is verified.
 
     \b
@@ -34,10 +35,6 @@ def command(expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity:
     autodiff minimize "x*exp(-x)" --at x=0.5 --maximize
     autodiff minimize "(x-a)**2 + x**4" --at x=0 --const a=1 --sensitivity a
     """
-    from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.solvers.minima.minimize import minimize
 
-    names = name_list(sensitivity) or ()
-    text = read_expression(expr)
-    result = minimize(text, bindings(at, "at"), bindings(const, "const"), sensitivity=names, **settings)
-    solver_options.emit(out, result)
+    solver_options.emit(out, minimize(**settings))

@@ -1,7 +1,7 @@
 """The options that several commands share; ``help_sections`` has their order in help texts.
 
-A command receives each group of options as one argument: the expression and its values as ``PointOptions``, and the output options
-as ``Output``.
+The texts of values and names are converted when the command line is read, so that a command passes its settings to the library as
+they are.  It receives each group of other options as one argument, such as ``Output``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import click
 
 from autodiff_cli import formats as known
 from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.point_options import PointOptions
+from autodiff_cli.cli.program_text import read_expression
+from autodiff_cli.errors import UsageError
 from autodiff_cli.formats import Use
 
 FORMATS = known.for_use("result")
@@ -23,6 +24,57 @@ FORMATS = known.for_use("result")
 Function = Callable[..., Any]
 """The function of a command, which click calls with keyword arguments."""
 Decorator = Callable[[Function], Function]
+Callback = Callable[[click.Context, click.Parameter, Any], Any]
+"""A function that click calls with the value of an option, and that returns the value for the command."""
+
+
+class NameList(click.ParamType):  # type: ignore[type-arg]
+    """The names in a text such as ``x,y``; a name with a comma is quoted as in CSV."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the list of names; a default is returned as it is."""
+        if not isinstance(value, str):
+            return value
+        import csv
+
+        try:
+            names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True, strict=True))]
+        except csv.Error:
+            hint = "separate names with commas, and quote a name with a comma: 'x,\"a,b\"'"
+            raise UsageError(f"'{value}' is not a list of names", hint=hint) from None
+        if not names or not all(names):
+            raise UsageError(f"a name is missing in '{value}'", hint="separate names with commas: x,y")
+        return names
+
+
+def names(*options: str, metavar: str, text: str, default: Sequence[str] | None = None) -> Decorator:
+    """Return an option whose value is a list of names."""
+    return click.option(*options, type=NameList(), metavar=metavar, default=default, help=text)
+
+
+def converted(convert: Callable[[Any], Any]) -> Callback:
+    """Return the callback of an option or argument whose value is converted when the command line is read."""
+    return lambda context, _, value: value if value is None or context.resilient_parsing else convert(value)
+
+
+def _read_value(text: str) -> Any:
+    from autodiff_cli.evaluation.bindings import value_or_file
+
+    return value_or_file(text)
+
+
+def bindings(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> Any:
+    """Return the values in texts such as ``x=1,y=2``, by name; a callback.
+
+    Raises:
+        UsageError: if a value is not constant.
+        FileError: if a file cannot be read.
+    """
+    from autodiff_cli.evaluation import bindings
+
+    return texts if context.resilient_parsing else bindings.bindings(texts, str(parameter.name))
 
 
 def stack(*options: Decorator) -> Decorator:
@@ -68,30 +120,49 @@ def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> No
         lift()
 
 
-expression = click.argument("expr", metavar="EXPR")
-at = click.option(
-    "--at",
-    "-a",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Value of a variable. VALUE is a number, an expression such as 2*pi or [1, 2], or @file; x=1,y=2 sets several variables.",
-)
-const = click.option("--const", multiple=True, metavar="NAME=VALUE", help="Value of a constant, which is not differentiated.")
+expression = click.argument("expression", metavar="EXPR", callback=converted(read_expression))
+row_expression = click.argument("expr", metavar="EXPR")
+"""The expression of a command with files, which is read after the files are checked."""
+
+
+def bound(text: str, *names: str) -> Decorator:
+    """Return the option for the values of some names, by default ``--at``."""
+    return click.option(*(names or ("--at", "-a")), multiple=True, metavar="NAME=VALUE", callback=bindings, help=text)
+
+
+_AT = "Value of a variable. VALUE is a number, an expression such as 2*pi or [1, 2], or @file; x=1,y=2 sets several variables."
+at = bound(_AT)
+const = bound("Value of a constant, which is not differentiated.", "--const")
+
+
+def starts(text: str) -> Decorator:
+    """Return the option for the starts of variables or parameters."""
+    return click.option("--at", "-a", multiple=True, metavar="NAME=VALUE", help=text)
+
+
 dtype = click.option("--dtype", default="float64", show_default=True, metavar="float64|float32", help="Type of all numbers.")
 no_limits = click.option(
     "--no-limits", is_flag=True, expose_value=False, callback=_lift, help="Allow tensors and programs of any size."
 )
 gradient = click.option(
-    "--gradient", metavar="EXPR", help="Gradient that starts the backward pass; required if the output is not a scalar."
+    "--gradient",
+    metavar="EXPR",
+    callback=converted(_read_value),
+    help="Gradient that starts the backward pass; required if the output is not a scalar.",
 )
 row_vector = click.option(
-    "--vector", "--gradient", "gradient", metavar="EXPR", help="Vector to multiply by, in the shape of the output.  [default: 1]"
+    "--vector",
+    "--gradient",
+    "vector",
+    metavar="EXPR",
+    callback=converted(_read_value),
+    help="Vector to multiply by, in the shape of the output.  [default: 1]",
 )
 
 
 def wrt(default: str) -> Decorator:
     """Return the option for the differentiation variables."""
-    return click.option("--wrt", metavar="x,y", help=f"Variables to differentiate with respect to.  [default: {default}]")
+    return names("--wrt", metavar="x,y", text=f"Variables to differentiate with respect to.  [default: {default}]")
 
 
 def order(text: str = "Highest order of derivative.", default: int = 1) -> Decorator:
@@ -99,16 +170,17 @@ def order(text: str = "Highest order of derivative.", default: int = 1) -> Decor
     return click.option("--order", default=default, show_default=True, metavar="N", type=int, help=text)
 
 
-evaluated = together("point", PointOptions, expression, at, const, wrt("every --at variable"), dtype, no_limits)
-"""The options for an expression with values, passed as the argument ``point``."""
-evaluated_in_rows = together("point", PointOptions, expression, at, const, wrt("all but --const"), dtype)
-"""The options for an expression whose values come from options and columns, passed as the argument ``point``."""
-evaluated_from = together("point", PointOptions, expression, at, const, wrt("every --at variable"), dtype, gradient, no_limits)
-"""The options for an expression with values and an initial gradient, passed as the argument ``point``."""
-multiplied_from_left = together(
-    "point", PointOptions, expression, at, const, wrt("every --at variable"), dtype, row_vector, no_limits
-)
-"""The options for an expression with values and a vector in the shape of its output, passed as the argument ``point``."""
+_variables = stack(wrt("every --at variable"), dtype, no_limits)
+evaluated = stack(expression, at, const, _variables)
+"""The options for an expression with values."""
+evaluated_in_rows = stack(row_expression, at, const, wrt("all but --const"), dtype)
+"""The options for an expression whose values come from options and columns."""
+evaluated_from = stack(evaluated, gradient)
+"""The options for an expression with values and an initial gradient."""
+multiplied_from_left = stack(evaluated, row_vector)
+"""The options for an expression with values and a vector in the shape of its output."""
+evaluated_at_ranges = stack(expression, starts(_AT), const, _variables, gradient)
+"""The options for an expression with values and ranges, and an initial gradient."""
 
 verify = stack(
     click.option("--verify", is_flag=True, help="Compute all numbers again with 50 digits, and count the digits that agree."),
@@ -188,8 +260,6 @@ def style_of(path: str, files: tuple[str, ...]) -> str:
     Raises:
         UsageError: if the suffix does not determine a format.
     """
-    from autodiff_cli.errors import UsageError
-
     result = known.of_suffix(path, files)
     if result is None:
         raise UsageError(
@@ -207,7 +277,6 @@ def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -
     if as_json:
         return "json"
     if style not in formats:
-        from autodiff_cli.errors import UsageError
         from autodiff_cli.suggest import suggestion
 
         listed = f"use one of {', '.join(formats)}"
@@ -239,8 +308,6 @@ class InputStyle(NamedTuple):
         Raises:
             UsageError: if the format is unknown, or if an option that describes CSV is given for another format.
         """
-        from autodiff_cli.errors import UsageError
-
         style = None if self.input_format is None else known.check_known(self.input_format, known.READ, "input_format")
         delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
         dialect = known.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines)
@@ -280,8 +347,7 @@ input_style = together(
     click.option("--comment", metavar="TEXT", help="Beginning of lines of CSV that are not read."),
     click.option("--skip-lines", default=0, metavar="N", type=click.IntRange(0), help="Number of lines before the header of CSV."),
 )
-let = click.option("--let", "lets", multiple=True, metavar="NAME=COLUMN", help="Column of a variable, if their names differ.")
-columns = click.option("--columns", metavar="x,y", help="Column names for a file without a header.")
+columns = names("--columns", metavar="x,y", text="Column names for a file without a header.")
 on_error = click.option(
     "--on-error",
     default="stop",
@@ -292,24 +358,30 @@ on_error = click.option(
 where = click.option(
     "--where",
     metavar="EXPR",
+    callback=converted(read_expression),
     help="Condition on rows, such as 'x > 0 and name == \"soft\"'; rows for which it is false or nan are left out.",
 )
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 
 
-def as_let(text: str) -> tuple[str, str]:
-    """Split ``NAME=COLUMN``."""
-    name, equals, column = text.partition("=")
-    if not equals or not name.strip().isidentifier() or not column:
-        raise click.UsageError(f"--let expects NAME=COLUMN, but got '{text}'\n  hint: write --let \"r=Radius (mm)\"")
-    return name.strip(), column
+def _columns_by_variable(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the columns in texts such as ``NAME=COLUMN``, by name."""
+    columns = {}
+    for text in texts:
+        name, equals, column = text.partition("=")
+        if not equals or not name.strip().isidentifier() or not column:
+            raise UsageError(f"--let expects NAME=COLUMN, but got '{text}'", hint='write --let "r=Radius (mm)"')
+        columns[name.strip()] = column
+    return columns
 
 
-def starts(text: str) -> Decorator:
-    """Return the option for the starts of variables or parameters."""
-    return click.option("--at", "-a", multiple=True, metavar="NAME=VALUE", help=text)
-
-
+let = click.option(
+    "--let",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    callback=converted(_columns_by_variable),
+    help="Column of a variable, if their names differ.",
+)
 bounds = click.option(
     "--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a variable or parameter, such as b=0:10 or b=0:."
 )
@@ -324,14 +396,11 @@ level = click.option(
 )
 
 
-shape = click.option("--shape", multiple=True, metavar="NAME=m,n", help="Lengths of a vector or matrix: names or numbers.")
-symmetric = click.option("--symmetric", metavar="S,...", help="Names of symmetric matrices.")
+symmetric = names("--symmetric", metavar="S,...", text="Names of symmetric matrices.", default=())
 
 
-def shapes(texts: tuple[str, ...]) -> dict[str, str]:
+def _shapes(texts: tuple[str, ...]) -> dict[str, str]:
     """Return the lengths in texts such as ``A=m,n``, by name."""
-    from autodiff_cli.errors import UsageError
-
     shapes = {}
     for text in texts:
         name, sign, lengths = text.partition("=")
@@ -339,3 +408,12 @@ def shapes(texts: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--shape takes a name and lengths, not '{text}'", hint="write --shape A=m,n or --shape x=3")
         shapes[name.strip()] = lengths
     return shapes
+
+
+shape = click.option(
+    "--shape",
+    multiple=True,
+    metavar="NAME=m,n",
+    callback=converted(_shapes),
+    help="Lengths of a vector or matrix: names or numbers.",
+)

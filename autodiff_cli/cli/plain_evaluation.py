@@ -6,9 +6,10 @@ Importing click and declaring the options of a command takes a tenth of the time
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.point_options import PointOptions
+from autodiff_cli.cli.program_text import read_expression
 from autodiff_cli.structs import Struct
 
 _OUTPUTS = {"--json": Output("json"), "-q": Output("table", quiet=True)}
@@ -18,7 +19,9 @@ class PlainEvaluation(Struct):
     """A command line such as ``eval EXPR --at x=1 --const k=2 --json`` or ``grad EXPR -a x=1 -q``."""
 
     command: str
-    point: PointOptions
+    expression: str
+    at: Sequence[str]
+    const: Sequence[str]
     out: Output
 
     @classmethod
@@ -31,13 +34,14 @@ class PlainEvaluation(Struct):
         names, values = words[::2], words[1::2]
         if len(names) != len(values) or not {*names} <= {"--at", "-a", "--const"}:
             return None
-        const = tuple(value for name, value in zip(names, values, strict=True) if name == "--const")
-        at = tuple(value for name, value in zip(names, values, strict=True) if name != "--const")
-        return cls(command, PointOptions(expression, at, const), out)
+        const = [value for name, value in zip(names, values, strict=True) if name == "--const"]
+        at = [value for name, value in zip(names, values, strict=True) if name != "--const"]
+        return cls(command, expression, at, const, out)
 
     def run(self) -> None:
         """Evaluate the expression, and print the result."""
         from autodiff_cli.derivatives import evaluate
+        from autodiff_cli.evaluation.bindings import bindings
 
         function = evaluate.evaluate if self.command == "eval" else evaluate.grad
-        self.out.emit(function(**self.point.keywords()))
+        self.out.emit(function(read_expression(self.expression), bindings(self.at, "at"), bindings(self.const, "const")))

@@ -10,7 +10,6 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output, view
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import read_expression
 
 _PICTURES = ("svg", "png", "pdf")
 
@@ -30,9 +29,7 @@ _PICTURES = ("svg", "png", "pdf")
 @click.option("--log", type=click.Choice(["x", "y", "xy"]), help="Axes that are logarithmic.")
 @click.option("--path", "steps", metavar="FILE", help="Points to draw, such as the steps of minimize --trace, by column names.")
 @options.output(options.strict, options.quiet_notes, options.precision, files=("plot file",))
-def command(
-    expr: str, over: tuple[str, ...], at: tuple[str, ...], const: tuple[str, ...], steps: str | None, out: Output, **settings: Any
-) -> None:
+def command(over: tuple[str, ...], steps: str | None, out: Output, **settings: Any) -> None:
     """Plot EXPR and its derivatives over a range of one variable, or EXPR and its gradient over ranges of two variables.
 
     EXPR may end with several expressions of one variable, separated by commas; each is a curve.
@@ -45,18 +42,15 @@ def command(
     autodiff plot "exp(-a*x)*cos(x)" --over x=0:2*pi --at a=0.3 -o wave.html
     """
     from autodiff_cli.data.columns import Source
-    from autodiff_cli.evaluation.bindings import bindings
     from autodiff_cli.evaluation.ranges import parse_ranges
     from autodiff_cli.plotting.model import Plot
     from autodiff_cli.plotting.plot import plot
 
-    source = read_expression(expr)
     path = None
     if steps is not None:
         with closing(Source(steps)) as data:
             path = data.read({each.name: each.name for each in parse_ranges(over)}).columns
-    settings["log"] = settings["log"] or ""
-    shown = plot(source, over, bindings(at, "at"), bindings(const, "const"), path=path, **settings)
+    shown = plot(over=over, path=path, **{**settings, "log": settings["log"] or ""})
 
     if out.path is not None:
         out = out._replace(quiet=False)

@@ -9,17 +9,14 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import PointOptions
 
-vector = click.option(
-    "--vector", multiple=True, metavar="NAME=VALUE", help="Direction to multiply by; a variable without a direction gets 0."
-)
+vector = options.bound("Direction to multiply by; a variable without a direction gets 0.", "--vector")
 
 
 @click.command("jacobian", cls=ExpressionCommand)
 @options.evaluated
 @options.matrix_output
-def jacobian(point: PointOptions, out: Output) -> None:
+def jacobian(out: Output, **settings: Any) -> None:
     """Print the Jacobian matrix: the derivative of every output element with respect to every input element.
 
     \b
@@ -28,14 +25,14 @@ def jacobian(point: PointOptions, out: Output) -> None:
     """
     from autodiff_cli.derivatives import matrices_and_products
 
-    out.emit(matrices_and_products.jacobian(**point.keywords()))
+    out.emit(matrices_and_products.jacobian(**settings))
 
 
 @click.command("hessian", cls=ExpressionCommand)
 @options.evaluated
 @options.verify
 @options.matrix_output
-def hessian(point: PointOptions, out: Output, **settings: Any) -> None:
+def hessian(out: Output, **settings: Any) -> None:
     """Print the Hessian matrix: the second derivatives of EXPR with respect to every pair of input elements.
 
     \b
@@ -44,14 +41,14 @@ def hessian(point: PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives import matrices_and_products
 
-    out.emit(matrices_and_products.hessian(**point.keywords(), **settings))
+    out.emit(matrices_and_products.hessian(**settings))
 
 
 @click.command("jvp", cls=ExpressionCommand)
 @options.evaluated
 @vector
 @options.numbers_output
-def jvp(point: PointOptions, vector: tuple[str, ...], out: Output) -> None:
+def jvp(out: Output, **settings: Any) -> None:
     """Print the Jacobian of EXPR times a vector: the change of the output in a direction. No matrix is built.
 
     \b
@@ -59,15 +56,14 @@ def jvp(point: PointOptions, vector: tuple[str, ...], out: Output) -> None:
     autodiff jvp "sin(v)" --at "v=[1, 2]" --vector "v=[1, 0]" -q
     """
     from autodiff_cli.derivatives import matrices_and_products
-    from autodiff_cli.evaluation.bindings import bindings
 
-    out.emit(matrices_and_products.jvp(**point.keywords(), vector=bindings(vector, "vector")))
+    out.emit(matrices_and_products.jvp(**settings))
 
 
 @click.command("vjp", cls=ExpressionCommand)
 @options.multiplied_from_left
 @options.numbers_output
-def vjp(point: PointOptions, out: Output) -> None:
+def vjp(out: Output, **settings: Any) -> None:
     """Print a vector times the Jacobian of EXPR: one backward pass. No matrix is built.
 
     \b
@@ -76,16 +72,14 @@ def vjp(point: PointOptions, out: Output) -> None:
     """
     from autodiff_cli.derivatives import matrices_and_products
 
-    keywords = point.keywords()
-    vector = keywords.pop("gradient", None)
-    out.emit(matrices_and_products.vjp(**keywords, vector=vector))
+    out.emit(matrices_and_products.vjp(**settings))
 
 
 @click.command("hvp", cls=ExpressionCommand)
 @options.evaluated
 @vector
 @options.numbers_output
-def hvp(point: PointOptions, vector: tuple[str, ...], out: Output) -> None:
+def hvp(out: Output, **settings: Any) -> None:
     """Print the Hessian of EXPR times a vector. No matrix is built.
 
     \b
@@ -93,6 +87,5 @@ def hvp(point: PointOptions, vector: tuple[str, ...], out: Output) -> None:
     autodiff hvp "sum(x**4)" --at "x=linspace(0, 1, 99)" --vector "x=ones(99)" -q
     """
     from autodiff_cli.derivatives import matrices_and_products
-    from autodiff_cli.evaluation.bindings import bindings
 
-    out.emit(matrices_and_products.hvp(**point.keywords(), vector=bindings(vector, "vector")))
+    out.emit(matrices_and_products.hvp(**settings))

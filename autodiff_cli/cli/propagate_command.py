@@ -9,7 +9,7 @@ import click
 from autodiff_cli.cli import options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.cli.point_options import read_expression
+from autodiff_cli.cli.program_text import read_expression
 from autodiff_cli.wording import plural
 
 _NUMBER = "U is the half-width of rect, triangle and arcsine, otherwise the standard uncertainty"
@@ -19,7 +19,7 @@ class QuantityOptions(NamedTuple):
     """The quantities, as texts from the command line."""
 
     at: tuple[str, ...]
-    const: tuple[str, ...]
+    const: dict[str, Any]
     u: tuple[str, ...]
     dof: tuple[str, ...]
     corr: tuple[str, ...]
@@ -54,7 +54,7 @@ _inputs = options.together(
 
 
 @click.command("propagate", cls=RowsCommand)
-@options.expression
+@options.row_expression
 @_inputs
 @click.option("--level", type=float, metavar="P", help="Probability of the interval.  [default: 0.95]")
 @options.order("2 adds the terms of second order.")
@@ -80,7 +80,7 @@ def command(expr: str, inputs: QuantityOptions, order: int, table: row_options.T
     if table.files:
         _over_rows(expr, inputs, order, table, strict)
         return
-    from autodiff_cli.evaluation.bindings import bindings, value_texts
+    from autodiff_cli.evaluation.bindings import value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
     from autodiff_cli.solvers.uncertainty.propagation import propagate
 
@@ -89,7 +89,7 @@ def command(expr: str, inputs: QuantityOptions, order: int, table: row_options.T
     result = propagate(
         read_expression(expr),
         value_texts(inputs.at, "at"),
-        bindings(inputs.const, "const"),
+        inputs.const,
         u=value_texts(inputs.u, "u"),
         dof=value_texts(inputs.dof, "dof"),
         corr=correlations(inputs.corr),
@@ -103,7 +103,7 @@ def command(expr: str, inputs: QuantityOptions, order: int, table: row_options.T
 def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_options.Table, strict: bool) -> None:
     """Compute the uncertainty of every row of the files."""
     from autodiff_cli.command_result import head
-    from autodiff_cli.evaluation.bindings import bindings, value_texts
+    from autodiff_cli.evaluation.bindings import value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations
     from autodiff_cli.solvers.uncertainty.quantities import quantities
     from autodiff_cli.solvers.uncertainty.rows import UncertainTask
@@ -114,7 +114,7 @@ def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_option
         read_expression(expr),
         order=0,
         at=known.values,
-        const=bindings(inputs.const, "const"),
+        const=inputs.const,
         **table.keywords(),
         strict=strict,
         u=value_texts(inputs.u, "u"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -17,7 +18,7 @@ _ENDS = ("exit", "quit", "exit()", "quit()", ":exit", ":quit", ":q")
 @click.command("repl", cls=Command)
 @variables
 @options.output(options.quiet_notes, options.precision)
-def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output) -> None:
+def command(out: Output, **settings: Any) -> None:
     """Start an interactive session that runs each statement of 'autodiff run' as it is typed.
 
     An error does not end the session. The session has a history, and Tab completes names. Other commands begin with a
@@ -30,7 +31,7 @@ def command(at: tuple[str, ...], const: tuple[str, ...], dtype: str, out: Output
     from autodiff_cli.cli.prompt import lines
     from autodiff_cli.cli.session import Session
 
-    interpreter = new_interpreter(at, const, dtype)
+    interpreter = new_interpreter(**settings)
     session = Session(interpreter, out)
     shown = notebook.get()
     if shown is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -9,23 +10,23 @@ import click
 from autodiff_cli.cli import options, row_options, solver_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
-from autodiff_cli.cli.point_options import name_list, read_expression
+from autodiff_cli.cli.program_text import read_expression
 from autodiff_cli.wording import plural
 
 
 @click.command("root", cls=RowsCommand)
-@options.expression
-@options.starts("Start of an unknown; x=2,y=0.5 sets several.")
+@options.row_expression
+@options.bound("Start of an unknown; x=2,y=0.5 sets several.")
 @options.const
 @click.option("--over", multiple=True, metavar="NAME=FROM:TO", help="Range of an unknown, in which all roots are searched.")
 @click.option("--all", is_flag=True, help="Print all roots in the range, not only the one nearest to its middle.")
-@click.option("--sensitivity", metavar="a,b", help="Constants or columns with respect to which the root is differentiated.")
+@options.names(
+    "--sensitivity", metavar="a,b", text="Constants or columns with respect to which the root is differentiated.", default=()
+)
 @options.trace
 @row_options.table
 @options.no_limits
-def command(
-    expr: str, at: tuple[str, ...], const: tuple[str, ...], sensitivity: str | None, table: row_options.Table, **single: Any
-) -> None:
+def command(expr: str, table: row_options.Table, over: tuple[str, ...], all: bool, trace: bool, **settings: Any) -> None:
     """Solve the equations EXPR for the unknowns; exit with code 1 unless the root is verified.
 
     An expression without = is equated to 0. Separate several equations with ; and give each unknown a start with --at.
@@ -38,27 +39,28 @@ def command(
     autodiff root "x = a*exp(-x)" --at x=1 --const a=2 --sensitivity a
     autodiff root "tan(x) = x" --over x=-10:10 --all
     """
-    from autodiff_cli.evaluation.bindings import bindings
-
-    starts, constants, names = bindings(at, "at"), bindings(const, "const"), name_list(sensitivity) or ()
-    table.check_single(single, "solve one row with --const")
+    table.check_single({"over": over, "all": all, "trace": trace}, "solve one row with --const")
     if table.files:
-        from autodiff_cli.command_result import head
-        from autodiff_cli.solvers.roots.rows import RootTask
-
-        opened = table.opened(expr)
-        equations = read_expression(expr)
-        task = RootTask("", const=constants, **table.keywords(), equations=equations, starts=starts, sensitivity=names)
-        facts = {**head("root"), "expression": task.equations}
-        summary = row_options.written(task, task.program(), opened, table.rows, facts)
-        if summary.bad and not table.quiet_notes:
-            done = "skipped" if task.on_error == "skip" else "set to nan"
-            say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")
+        _over_rows(expr, table, **settings)
         return
     from autodiff_cli.solvers.roots.root import root
 
-    result = root(read_expression(expr), starts, const=constants, sensitivity=names, **single)
+    result = root(read_expression(expr), over=over, all=all, trace=trace, **settings)
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
     solver_options.emit(table.output(), result)
+
+
+def _over_rows(expr: str, table: row_options.Table, at: Mapping[str, Any], **settings: Any) -> None:
+    """Solve the equations for every row of the files."""
+    from autodiff_cli.command_result import head
+    from autodiff_cli.solvers.roots.rows import RootTask
+
+    opened = table.opened(expr)
+    task = RootTask("", equations=read_expression(expr), starts=at, **settings, **table.keywords())
+    facts = {**head("root"), "expression": task.equations}
+    summary = row_options.written(task, task.program(), opened, table.rows, facts)
+    if summary.bad and not table.quiet_notes:
+        done = "skipped" if task.on_error == "skip" else "set to nan"
+        say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")

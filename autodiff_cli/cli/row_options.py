@@ -11,9 +11,8 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options
-from autodiff_cli.cli.options import InputStyle, as_let, keep, where
+from autodiff_cli.cli.options import InputStyle, keep, where
 from autodiff_cli.cli.output import Output, say
-from autodiff_cli.cli.point_options import name_list, read_expression
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class Selection(NamedTuple):
     """The options for the columns that are copied and the rows that are computed."""
 
     keep: bool
-    keep_columns: str | None
+    keep_columns: list[str] | None
     where: str | None
 
     def keywords(self, quiet: bool) -> dict[str, Any]:
@@ -128,8 +127,8 @@ class Selection(NamedTuple):
             raise click.UsageError(f"{names[0]} and --keep-columns exclude each other\n  hint: remove one of them")
         return {
             "keep": self.keep and not quiet,
-            "keep_columns": name_list(self.keep_columns),
-            "where": self.where and read_expression(self.where),
+            "keep_columns": self.keep_columns,
+            "where": self.where,
         }
 
 
@@ -137,7 +136,7 @@ selection = options.together(
     "selection",
     Selection,
     keep,
-    click.option("--keep-columns", metavar="a,b", help="Input columns to copy, in this order."),
+    options.names("--keep-columns", metavar="a,b", text="Input columns to copy, in this order."),
     where,
 )
 
@@ -147,7 +146,7 @@ class Totals(NamedTuple):
 
     sum: bool
     mean: bool
-    groups: str | None
+    groups: list[str] | None
 
     def keywords(self, selection: Selection, unbuffered: bool) -> dict[str, Any]:
         """Return the options as keyword arguments of ``data.mapping.Task``.
@@ -166,7 +165,7 @@ class Totals(NamedTuple):
         other = next((name for name, there in others.items() if there), None)
         if kind is not None and other is not None:
             raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
-        return {"total": kind, "by": name_list(self.groups) or ()}
+        return {"total": kind, "by": self.groups or ()}
 
 
 totals = options.together(
@@ -174,7 +173,7 @@ totals = options.together(
     Totals,
     click.option("--sum", is_flag=True, help="Write the sum of each result over all rows instead of the rows."),
     click.option("--mean", is_flag=True, help="Write the mean of each result over all rows instead of the rows."),
-    click.option("--by", "groups", metavar="a,b", help="Columns of the groups of --sum or --mean, with one row for each group."),
+    options.names("--by", "groups", metavar="a,b", text="Columns of the groups of --sum or --mean, with one row for each group."),
 )
 
 
@@ -207,8 +206,8 @@ class Table(NamedTuple):
 
     files: tuple[str, ...]
     input_style: InputStyle
-    lets: tuple[str, ...]
-    columns: str | None
+    let: dict[str, str]
+    columns: list[str] | None
     on_error: str
     rows: Rows
     selection: Selection
@@ -224,7 +223,7 @@ class Table(NamedTuple):
         from autodiff_cli.data.inputs import named
 
         check_order(expr, self.files)
-        source = named(self.files, self.input_style.style(self.files), name_list(self.columns), unbuffered)
+        source = named(self.files, self.input_style.style(self.files), self.columns, unbuffered)
         target = None if self.rows.target in ("-", "/dev/stdout") else self.rows.target
         output.check_not_input(target, [file.path for file in source])
         form = self.rows._replace(target=target).format(source[0])
@@ -233,7 +232,7 @@ class Table(NamedTuple):
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of ``data.mapping.Task``."""
-        return {"lets": dict(map(as_let, self.lets)), "on_error": self.on_error, **self.selection.keywords(self.rows.quiet)}
+        return {"lets": self.let, "on_error": self.on_error, **self.selection.keywords(self.rows.quiet)}
 
     def output(self, strict: bool = False) -> Output:
         """Return the options for the output of one result; see ``Rows.output``."""

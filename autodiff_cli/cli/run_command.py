@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from autodiff_cli.cli import options
 from autodiff_cli.cli.help_sections import Command
 from autodiff_cli.cli.output import Output, say
-from autodiff_cli.cli.point_options import read_file
+from autodiff_cli.cli.program_text import read_file
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.tensor import Tensor
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from autodiff_cli.lesson.recording import Recording
     from autodiff_cli.script.interpreter import Interpreter, StatementOutput
 
+Bindings = dict[str, Any]
+"""The values of variables or constants, by name."""
 variables = options.stack(options.at, options.const, options.dtype, options.no_limits)
 """The options for an ``Interpreter``."""
 
@@ -35,8 +37,8 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 def command(
     file: str,
     arguments: tuple[str, ...],
-    at: tuple[str, ...],
-    const: tuple[str, ...],
+    at: Bindings,
+    const: Bindings,
     dtype: str,
     python: bool,
     out: Output,
@@ -61,6 +63,7 @@ def command(
     autodiff run descent.py -o lesson.html
     """
     from autodiff_cli.errors import AutodiffError
+    from autodiff_cli.evaluation.evaluation import input_leaves
 
     if python or file.endswith(".py"):
         return _run_python(file, arguments, dtype, out)
@@ -70,7 +73,7 @@ def command(
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
     text = read_file(file)
     if out.style == "html":
-        return _play(text, file, leaves(at, const, dtype), dtype, out)
+        return _play(text, file, input_leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
     screen = Screen(out)
     try:
@@ -100,6 +103,7 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
         LimitError: if the program is too long for a lesson.
     """
     from autodiff_cli.cli import python_program
+    from autodiff_cli.evaluation.evaluation import input_leaves
 
     context = click.get_current_context()
     own = (*_OF_PYTHON, *(_OF_LESSONS if out.style == "html" else ()))
@@ -111,7 +115,7 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
             hint = "-o lesson.html writes a lesson of a Python program" if parameter.name == "path" else hint
             raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
     default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
-    leaves((), (), default)  # checks the name
+    input_leaves({}, {}, default)  # checks the name
     text, recorder = read_file(file), None
     if out.style == "html":
         from autodiff_cli.lesson.tracing import PythonRecorder
@@ -124,19 +128,12 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
     context.exit(code)
 
 
-def leaves(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> dict[str, Tensor]:
-    """Return the variables and constants of the command line as leaves."""
-    from autodiff_cli.evaluation import evaluation
-    from autodiff_cli.evaluation.bindings import bindings
-
-    return evaluation.input_leaves(bindings(at, "at"), bindings(const, "const"), dtype)
-
-
-def new_interpreter(at: tuple[str, ...], const: tuple[str, ...], dtype: str) -> Interpreter:
-    """Return an interpreter in which the variables of the command line are defined."""
+def new_interpreter(at: Bindings, const: Bindings, dtype: str) -> Interpreter:
+    """Return an interpreter in which the variables and constants of the command line are defined."""
+    from autodiff_cli.evaluation.evaluation import input_leaves
     from autodiff_cli.script.interpreter import Interpreter
 
-    return Interpreter(leaves(at, const, dtype), dtype)
+    return Interpreter(input_leaves(at, const, dtype), dtype)
 
 
 def _play(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:

@@ -9,7 +9,6 @@ import click
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
-from autodiff_cli.cli.point_options import PointOptions
 
 
 @click.command("taylor", cls=ExpressionCommand)
@@ -17,7 +16,7 @@ from autodiff_cli.cli.point_options import PointOptions
 @options.order("Highest power in the series.", default=5)
 @options.verify
 @options.matrix_output
-def command(point: PointOptions, out: Output, **settings: Any) -> None:
+def command(out: Output, **settings: Any) -> None:
     """Print the Taylor series of EXPR in one variable around its value: the coefficient of each power and the derivatives.
 
     \b
@@ -26,4 +25,4 @@ def command(point: PointOptions, out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.derivatives.taylor import taylor
 
-    out.emit(taylor(**point.keywords(), **settings))
+    out.emit(taylor(**settings))

@@ -57,7 +57,7 @@ def graph(
         AutodiffError: if the expression or an argument is invalid.
     """
     if isinstance(expression, str):
-        whole = whole_graph(expression, at, const, wrt, dtype, gradient, backward=backward or saved, saved=saved)
+        whole = whole_graph(expression, at, const, wrt, dtype, gradient, backward=backward, saved=saved)
     elif at or const or wrt or gradient is not None:
         raise ArgumentError("at, const, wrt and gradient belong to expressions", hint="name tensors with names={'x': x}")
     else:
@@ -103,6 +103,7 @@ def whole_graph(
     saved: bool = False,
 ) -> Graph:
     """Return the complete graph of an expression, with the notes of the evaluation; see ``graph``."""
+    backward = backward or saved
     if not (backward or at or const or wrt or gradient is not None):
         return graph_of_text(expression)
     evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
