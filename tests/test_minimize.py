@@ -11,7 +11,9 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.errors import NotSolved, UsageError
+from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers import system
+from autodiff_cli.solvers.jumps import is_continuous_everywhere
 from tests.benchmarks.problems import hs, mgh_minima
 from tests.shell import run, streams
 
@@ -331,3 +333,20 @@ def test_a_value_that_is_level_for_its_rounding_only_is_not_flat_at_a_bound() ->
     found = ad.minimize("tanh(1099511627776*(x - 2.625)**4)", at={"x": -2.7}, bounds={"x": (-2, 2)})
     assert (found.verdict, found.converged) == ("underflow", False)
     assert ad.minimize("relu(x)", at={"x": -3}, bounds={"x": (-2, 2)}).verdict == "flat"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("z = sum(softplus(-y*(X @ w)), dim=0); z + 0.05*sum(w**2)", True),
+        ("sum(floor(w))", False),
+        ("sum(w)/w[0]", False),
+        ("sum(where(w > 0, 1, 2))", False),
+        ("f(x) = 1/x; f(sum(w))", False),
+        ("sum(w)**0.5 + sum(w**-1)", False),
+        ("sum(w.T)", False),
+        ("sum(w) % 2", False),
+    ],
+)
+def test_programs_of_continuous_functions_are_recognized(program: str, expected: bool) -> None:
+    assert is_continuous_everywhere(parse(program)) is expected

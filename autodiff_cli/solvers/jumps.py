@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.language.tree import walk
 from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, is_exactly_continuous, jump
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.language.tree import Syntax
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
     from autodiff_cli.solvers.system import System
 
@@ -36,7 +38,7 @@ def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach:
         x, reach: the point, and the distance in each of the n variables, which is at least a few units in the last place.
     """
     low, high = x - reach, x + reach
-    if enclosure is not None and enclosure.is_regular(low, high):
+    if enclosure.is_regular(low, high) if enclosure is not None else all(map(is_continuous_everywhere, system.programs)):
         return None
     for i in range(min(len(x), _MOST_LINES)):
         places = [(float(x[i]),) * 2] if enclosure is None else _located(enclosure, x, i, float(low[i]), float(high[i]))
@@ -44,6 +46,25 @@ def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach:
             if (result := _examined(system, enclosure, x, i, first, last)) is not None:
                 return result
     return None
+
+
+_CONTINUOUS = "sum mean exp sin cos tanh erf sigmoid softplus logsumexp softmax log_softmax square abs relu"
+"""Functions that are continuous everywhere."""
+_JOINING = "start assignment add sub mul neg matmul name number NAME NUMBER arguments keyword list"
+"""The kinds of nodes of a tree whose values are continuous where those of their children are."""
+
+
+def is_continuous_everywhere(program: Syntax) -> bool:
+    """Return whether a program has only operations that are defined and continuous for all numbers."""
+
+    def is_continuous(node: Syntax) -> bool:
+        if node.kind == "call":
+            return node.children[0].text in _CONTINUOUS.split()
+        if node.kind == "pow":
+            return node.children[1].kind == "number" and node.children[1].children[0].text.isdigit()
+        return node.kind in _JOINING.split()
+
+    return all(map(is_continuous, walk(program)))
 
 
 def _on_line(x: Vector, i: int, value: float) -> Vector:

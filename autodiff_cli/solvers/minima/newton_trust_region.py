@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -168,8 +169,11 @@ class TrustRegion:
         if not np.isfinite(hessian).all():
             hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
         self.hessian = hessian
-        values, vectors = np.linalg.eigh(hessian)
-        roots = np.sqrt(vectors**2 @ np.abs(values))
+        if is_positive_definite(hessian):
+            roots = np.sqrt(np.diag(hessian))
+        else:
+            values, vectors = np.linalg.eigh(hessian)
+            roots = np.sqrt(vectors**2 @ np.abs(values))
         largest = float(np.max(roots, initial=0.0))
         if largest > _TINY:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
@@ -185,13 +189,14 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
     The multiplier of the radius solves the secular equation by Newton's method, safeguarded by bisection (Moré and Sorensen,
     SIAM J. Sci. Stat. Comput. 4, 1983).  In the hard case, a multiple of the eigenvector of the lowest eigenvalue is added.
     """
+    if is_positive_definite(hessian):  # a Newton step takes a small part of the time of the eigenvalues
+        with suppress(np.linalg.LinAlgError):
+            step = -np.linalg.solve(hessian, gradient)
+            if np.linalg.norm(step) <= radius:
+                return np.asarray(step, float)
     values, vectors = np.linalg.eigh(hessian)
     along = vectors.T @ gradient
     lowest, size = values[0], float(np.linalg.norm(gradient))
-    if lowest > 0:
-        step = -along / values
-        if np.linalg.norm(step) <= radius:
-            return np.asarray(vectors @ step)
     low = max(0.0, -lowest)
     high = low + size / radius + EPS * max(1.0, abs(lowest))
     nearest = values - lowest <= EPS * max(abs(lowest), abs(values[-1]))
@@ -215,3 +220,12 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
                 break
     step = vectors @ (-along / np.maximum(values + shift, 1e-300))
     return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
+
+
+def is_positive_definite(matrix: Matrix) -> bool:
+    """Return whether a symmetric matrix has a Cholesky factor."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
