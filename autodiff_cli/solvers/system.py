@@ -154,8 +154,7 @@ class System:
         Args:
             points: the points.
             kind: ``values``; ``jacobian`` row by row, or ``whole_jacobian`` with respect to all variables; ``linear`` for the
-                values and the Jacobian matrix; ``newton`` for the step and the residual of one equation in one unknown; the lower
-                triangle of the ``hessian`` row by row; ``third`` or ``product``.
+                values and the Jacobian matrix; the lower triangle of the ``hessian`` row by row; ``third`` or ``product``.
             extra: the direction ``v`` and the weights ``w`` of those kinds that have them.
         """
         self.evaluations += points.shape[1]
@@ -345,20 +344,11 @@ def _hessian(by: list[Instruction], functions: list[Operand], active: int) -> li
     return [derivative for i, slope in enumerate(slopes) for derivative in gradient(slope, by[: i + 1])]
 
 
-def _newton(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
-    """Append the Newton step of one equation in one unknown, at most as long as the unknown plus 1, and its residual."""
-    x, f, call = by[0], functions[0], by[0].tape.call
-    step = call("neg", call("div", f, gradient(f, [x])[0]))
-    longest = call("div", call("add", call("abs", x), 1.0), call("abs", step))
-    return [call("mul", step, call("minimum", longest, 1.0)), call("abs", f)]
-
-
 _RESULTS: dict[str, Results] = {
     "values": lambda by, of, active: of,
     "jacobian": lambda by, of, active: [slope for each in of for slope in gradient(each, by[:active])],
     "whole_jacobian": lambda by, of, active: [slope for each in of for slope in gradient(each, by)],
     "linear": lambda by, of, active: [*of, *(slope for each in of for slope in gradient(each, by[:active]))],
-    "newton": _newton,
     "hessian": _hessian,
     "third": lambda by, of, active: [slope for each in of for slope in gradient(second_along(each, by), by)],
     "product": _product,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.minima.newton_trust_region import EPS
+from autodiff_cli.solvers.minima.newton_trust_region import EPS, curvature_roots
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
@@ -184,8 +184,7 @@ def _scale(hessian: Matrix) -> Vector:
     """Return the sizes of the variables' units with which no element of the Hessian matrix is above 1."""
     if not np.isfinite(hessian).all():
         return np.ones(len(hessian))
-    values, vectors = np.linalg.eigh(hessian)
-    roots = np.sqrt(vectors**2 @ np.abs(values))
+    roots = curvature_roots(hessian)
     largest = float(np.max(roots, initial=0.0))
     return np.where(roots > EPS * largest, roots, max(largest, 1e-150))
 

@@ -169,11 +169,7 @@ class TrustRegion:
         if not np.isfinite(hessian).all():
             hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
         self.hessian = hessian
-        if is_positive_definite(hessian):
-            roots = np.sqrt(np.diag(hessian))
-        else:
-            values, vectors = np.linalg.eigh(hessian)
-            roots = np.sqrt(vectors**2 @ np.abs(values))
+        roots = curvature_roots(hessian)
         largest = float(np.max(roots, initial=0.0))
         if largest > _TINY:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
@@ -220,6 +216,14 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
                 break
     step = vectors @ (-along / np.maximum(values + shift, 1e-300))
     return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
+
+
+def curvature_roots(hessian: Matrix) -> Vector:
+    """Return the root of the curvature of each variable: of the diagonal of the matrix with eigenvalues without signs."""
+    if is_positive_definite(hessian):
+        return np.sqrt(np.diag(hessian))
+    values, vectors = np.linalg.eigh(hessian)
+    return np.asarray(np.sqrt(vectors**2 @ np.abs(values)))
 
 
 def is_positive_definite(matrix: Matrix) -> bool:

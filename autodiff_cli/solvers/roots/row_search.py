@@ -50,14 +50,11 @@ class RowSearch:
         self._alone = alone
         enclosed = system.enclosure is not None and system.enclosure_with_slopes is not None
         self.is_traced = enclosed and system.tape is not None and system.count == system.active
-        self._kinds = ("values", "linear", *["newton"] * (self.is_traced and system.active == 1))
-        for kind in self._kinds:
-            system.program(kind)  # before several threads use the tape
+        self._programs = [system.program(kind) for kind in ("values", "linear")]  # before several threads use the tape
 
     def settle(self, rows: float) -> None:
         """Choose machine code or NumPy for a number of rows."""
-        for kind in self._kinds:
-            program = self._system.program(kind)
+        for program in self._programs:
             if program is not None:
                 program.settle(rows * STEPS)
         for enclosure in (self._system.enclosure, self._system.enclosure_with_slopes):
@@ -114,9 +111,6 @@ class RowSearch:
 
     def _step(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
         """Return the Newton steps of shape (n, rows), at most as long as the unknowns plus 1, and the largest residuals."""
-        if len(x) == 1:
-            step, size = self._system.columns(np.vstack([x, constants]), "newton")
-            return step[None], size
         f, jacobian = self._at(x, constants)
         step = -np.einsum("ijk,jk->ik", inverses(jacobian), f)
         return step * np.minimum(1.0, 1 / (np.abs(step) / (np.abs(x) + 1)).max(axis=0)), np.abs(f).max(axis=0)
@@ -128,28 +122,26 @@ class RowSearch:
         for _ in range(MOST_STEPS):
             moves = (np.abs(step) > 2 * EPS * np.abs(x)).any(axis=0) & (size > 0) & np.isfinite(step).all(axis=0)
             if not moves.all():
-                result[:, rows] = x
-                left = np.flatnonzero(moves)
+                left, ended = np.flatnonzero(moves), np.flatnonzero(~moves)
+                result[:, rows[ended]] = x[:, ended]
                 rows, size = rows[left], size[left]
                 x, step, constants = (np.take(array, left, 1) for array in (x, step, constants))
             if not len(rows):
                 return result
             reached = x + step
             following, smaller = self._step(reached, constants)
-            worse = np.flatnonzero(~(smaller < size))
+            worse = trial = np.flatnonzero(~(smaller < size))
             for _ in range(MOST_SHORTENED):
-                step[:, worse] /= 4
-                trial = x[:, worse] + step[:, worse]
-                worse, trial = worse[moved := (trial != x[:, worse]).any(axis=0)], trial[:, moved]
-                if not len(worse):
+                step[:, trial] /= 4
+                trial = trial[(x[:, trial] + step[:, trial] != x[:, trial]).any(axis=0)]
+                if not len(trial):
                     break
-                reached[:, worse] = trial
-                following[:, worse], smaller[worse] = self._step(trial, constants[:, worse])
-                worse = worse[~(smaller[worse] < size[worse])]
-            # A row whose residual does not decrease stays where it is.
-            stays = ~(smaller < size)
-            following[:, stays] = np.nan
-            x, step, size = np.where(stays, x, reached), following, smaller
+                reached[:, trial] = x[:, trial] + step[:, trial]
+                following[:, trial], smaller[trial] = self._step(reached[:, trial], constants[:, trial])
+                trial = trial[~(smaller[trial] < size[trial])]
+            stays = worse[~(smaller[worse] < size[worse])]  # no step reduces the largest residual
+            reached[:, stays], following[:, stays] = x[:, stays], np.nan
+            x, step, size = reached, following, smaller
         result[:, rows] = x
         return result
 

@@ -69,7 +69,7 @@ class RootProgram(Compiled):
         self._wanted = tuple(sensitivity)
         self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
         slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]
-        super().__init__(list(result), [(name,) for name in (*self.labels, *slopes, "residual", "converged")], np.float64)
+        super().__init__(list(result), [()], np.float64, [*self.labels, *slopes, "residual", "converged"])
         self.text = "; ".join(map(unparse, [*parsed.definitions, *(equation.residual for equation in parsed.equations)]))
         start = self._problem.system.named(self._problem.start)
         rest = {name: value for name, value in const.items() if name not in self._same}
@@ -147,10 +147,6 @@ class RootTask(Task):
         result = RootProgram(self.equations, self.starts, self.const, list(self.lets), self.sensitivity)
         self.expression = result.text
         return result
-
-    def names(self, program: Compiled) -> tuple[str, ...]:
-        """Return the names of the result columns."""
-        return tuple(name for (name,) in program.terms)
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RootRows:
         """Return the mapping of rows for an input."""

@@ -285,8 +285,8 @@ def _growth(problem: RootProblem, point: Point, step: Vector) -> int:
 
 
 _SECONDS = 0.5
-_STEPS = 130
-"""The steps of golden section: the interval shrinks by a factor of 1e27."""
+_STEPS = 128
+"""The steps of the search between two points: the interval shrinks by a factor of 1e26."""
 _LEAST = 1e-20
 """The smallest residual, relative to the residuals at the ends of the interval, that is not taken for 0 at a kink in between."""
 
@@ -324,18 +324,10 @@ def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
 
         low, high = mp.mpf(float(x[0])) - mp.mpf(error), mp.mpf(float(x[0])) + mp.mpf(error)
         edge = max(size(low), size(high))
-        ratio = (mp.sqrt(5) - 1) / 2
-        first, second = high - ratio * (high - low), low + ratio * (high - low)
-        sizes = size(first), size(second)
         for _ in range(_STEPS):
+            first, second = low + (high - low) * 3 / 8, high - (high - low) * 3 / 8
+            sizes = size(first), size(second)
             if not min(sizes):
                 return False
-            if sizes[0] < sizes[1]:
-                high, second = second, first
-                first = high - ratio * (high - low)
-                sizes = size(first), sizes[0]
-            else:
-                low, first = first, second
-                second = low + ratio * (high - low)
-                sizes = sizes[1], size(second)
+            low, high = (low, second) if sizes[0] < sizes[1] else (first, high)
         return bool(min(*sizes, size(mp.mpf(float(x[0])))) > edge * mp.mpf(_LEAST))
