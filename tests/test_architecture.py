@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1566,
     "root": 1642,
     "script": 1624,
-    "solvers": 12516,
+    "solvers": 12513,
     "symbolic": 4916,
     "utils": 284,
 }

@@ -9,6 +9,7 @@ and continuous on the whole box; IEEE 1788 calls this the decoration ``dac``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -80,16 +81,6 @@ def outward(low: Bounds, high: Bounds, regular: Mask, ulps: int = 1) -> Interval
     return Interval(low - (part * np.abs(low) + ulps * _LEAST), high + (part * np.abs(high) + ulps * _LEAST), regular)
 
 
-def least(a: Bounds, b: Bounds, c: Bounds, d: Bounds) -> Bounds:
-    """Return the smallest of four bounds; nan if one is nan."""
-    return np.minimum(np.minimum(a, b), np.minimum(c, d))
-
-
-def largest(a: Bounds, b: Bounds, c: Bounds, d: Bounds) -> Bounds:
-    """Return the largest of four bounds; nan if one is nan."""
-    return np.maximum(np.maximum(a, b), np.maximum(c, d))
-
-
 def hull(a: Interval, b: Interval) -> Interval:
     """Return the smallest interval that contains two intervals; an empty interval does not contribute."""
     return Interval(np.fmin(a.low, b.low), np.fmax(a.high, b.high), a.regular & b.regular)
@@ -122,7 +113,7 @@ def mul(a: Interval, b: Interval) -> Interval:
     # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
     ends = [np.where(np.isnan(end), 0.0, end) for end in (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)]
     nothing = a.empty | b.empty
-    low, high = (np.where(nothing, np.nan, end) for end in (least(*ends), largest(*ends)))
+    low, high = (np.where(nothing, np.nan, end) for end in (reduce(np.minimum, ends), reduce(np.maximum, ends)))
     zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # a product may also be 0 because it underflows
     result = outward(low, high, a.regular & b.regular)
     return Interval(np.where(zero, 0.0, result.low), np.where(zero, 0.0, result.high), result.regular)
@@ -141,7 +132,7 @@ def reciprocal(a: Interval) -> Interval:
 def div(a: Interval, b: Interval) -> Interval:
     """Return the quotient."""
     ends = (a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high)
-    result = outward(least(*ends), largest(*ends), a.regular & b.regular)
+    result = outward(reduce(np.minimum, ends), reduce(np.maximum, ends), a.regular & b.regular)
     # The product with the reciprocal is wider by one rounding, but handles a divisor that contains 0 or is unbounded.
     simple = np.isfinite(a.magnitude) & np.isfinite(b.magnitude) & ~b.holds(0.0)
     return chosen(simple, result, mul(a, reciprocal(b)))

@@ -6,8 +6,8 @@ one part of the box and false on another.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +22,6 @@ from autodiff_cli.solvers.intervals.interval import (
     even,
     hull,
     increasing,
-    largest,
-    least,
     mul,
     neg,
     outward,
@@ -124,7 +122,7 @@ def _whole_power(x: Interval, exponent: float) -> Interval:
 
     def power(base: Bounds) -> Bounds:
         # Machine code has products only; seven of them are wrong by less than the four units that are assumed.
-        return functools.reduce(np.multiply, [base] * int(exponent)) if exponent <= 8 else np.power(base, exponent)
+        return reduce(np.multiply, [base] * int(exponent)) if exponent <= 8 else np.power(base, exponent)
 
     ulps = 1 if exponent == 2 else 4
     return even(x, power, ulps) if exponent % 2 == 0 else increasing(x, power)
@@ -217,7 +215,7 @@ def _hypot(call: Call, operands: tuple[Interval, ...]) -> Interval:
 def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
     y, x = operands
     corners = [np.arctan2(v, u) for v in (y.low, y.high) for u in (x.low, x.high)]
-    result = outward(least(*corners), largest(*corners), y.regular & x.regular, 4)
+    result = outward(reduce(np.minimum, corners), reduce(np.maximum, corners), y.regular & x.regular, 4)
     pi = np.nextafter(np.pi, 4)
     return chosen((x.low <= 0) & y.holds(0.0), Interval(-pi, pi, UNBOUNDED.regular), result)
 
