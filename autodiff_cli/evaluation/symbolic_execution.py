@@ -14,7 +14,7 @@ from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import CONSTANTS, check_no_module, free_names
 from autodiff_cli.evaluation.operations import ATTRIBUTES, Pending
 from autodiff_cli.evaluation.user_function import UserFunction
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import Syntax, free_name_nodes
 
 
 class Symbol(Tensor):
@@ -136,6 +136,12 @@ class SymbolicEvaluator(Evaluator):
                 f"the limits of {node.children[0].text} must be known", hint=f"give them values with {setting('const', 'n=10')}"
             )
         return super().over_index(node, limits)
+
+    def define(self, node: Syntax, values: list[Any]) -> Any:
+        inputs = {id(value): value for value in map(self.name, free_name_nodes(node)) if isinstance(value, Tensor)}
+        if not _has_symbol([*inputs.values()]):
+            return super().define(node, values)
+        return self._symbol(None, [*inputs.values()], {}, node)
 
     def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Return the work of a call, or a new symbol for a call of a function that is already active."""

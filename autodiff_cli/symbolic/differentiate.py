@@ -14,7 +14,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name
-from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, UnknownName, UsageError, setting
+from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, NoValue, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
 from autodiff_cli.evaluation.evaluation import evaluated_inputs
@@ -35,6 +35,7 @@ from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.symbolic.matrices.arrays import Length
     from autodiff_cli.symbolic.matrices.diff import MatrixDerivative
@@ -128,11 +129,20 @@ def _values(tree: Syntax, at: Mapping[str, Value]) -> Array:
         return np.asarray(evaluator.as_tensor(evaluator.run())._data, dtype=np.float64)
 
 
+def _values_at_points(tree: Syntax, names: Sequence[str], points: Matrix) -> Array:
+    """Return the values of a formula at points, the columns of an array; nan where an equation inside it has no root."""
+    try:
+        return _values(tree, dict(zip(names, points, strict=True)))
+    except NoValue:
+        if points.shape[1] == 1:
+            return np.full(1, np.nan)
+        return np.concatenate([np.ravel(_values_at_points(tree, names, point[:, None])) for point in points.T])
+
+
 def _agree(tree: Syntax, other: Syntax, names: Sequence[str]) -> bool:
     """Return whether two formulas have equal values at random points at which the other formula is finite."""
     points = np.random.default_rng(0).uniform(-1, 1, (len(names), _POINTS)) * np.geomspace(0.1, 4, _POINTS)
-    at = dict(zip(names, points, strict=True))
-    values, expected = np.broadcast_arrays(_values(tree, at), _values(other, at))
+    values, expected = np.broadcast_arrays(*(_values_at_points(each, names, points) for each in (tree, other)))
     finite = np.isfinite(expected)
     return bool(np.allclose(values[finite], expected[finite], rtol=1e-6, atol=1e-9))
 

@@ -13,6 +13,8 @@ from autodiff_cli.symbolic.constants import Coefficient
 NOWHERE = 10**9
 """The value of ``Formula.place`` for a formula without variables."""
 _LONG = 10**9
+DEFINED = "defined"
+"""The name of a call of the primitive that is its first part, which writes itself."""
 
 
 @final

@@ -17,7 +17,7 @@ from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.partition import computing, needed, resolved
 from autodiff_cli.evaluation.lowering import is_function
 from autodiff_cli.language.operators import COMPARISONS
-from autodiff_cli.symbolic.formula import Formula
+from autodiff_cli.symbolic.formula import DEFINED, Formula
 from autodiff_cli.symbolic.normal_form import Algebra
 
 _SUMS = {"add": (1, 1), "sub": (1, -1), "rsub": (-1, 1), "neg": (-1,)}
@@ -136,6 +136,8 @@ class _Conversion:
         """Return a function call as a formula, without the trailing arguments that are equal to their defaults."""
         if not is_function(primitive):
             return self.algebra.call(primitive.name, *map(self.formula, operands), *statics)
+        if primitive.notation is not None:
+            return self.algebra.call(DEFINED, primitive, *map(self.formula, operands))
         function = FUNCTIONS[primitive.name]
         values = dict(zip(primitive.parameters, (*operands, *statics), strict=True))
         arguments = [values[name] for name in function.parameters if name in values]

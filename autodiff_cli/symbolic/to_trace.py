@@ -20,7 +20,7 @@ from autodiff_cli.evaluation.compile import Traced
 from autodiff_cli.evaluation.lowering import is_function
 from autodiff_cli.language.operators import LOGIC
 from autodiff_cli.symbolic.constants import Coefficient, to_float
-from autodiff_cli.symbolic.formula import Exponent, Formula, in_order
+from autodiff_cli.symbolic.formula import DEFINED, Exponent, Formula, in_order
 
 _NAMED = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "true": True, "false": False}
 
@@ -59,6 +59,9 @@ def _value(
         factors = [_power(values[base], exponent, values) for base, exponent in node.parts]
         return _times(node.coefficient, reduce(operator.mul, factors)) if factors else to_float(node.coefficient)
     arguments = [values[part] if type(part) is Formula else part for part in node.parts]
+    if node.name == DEFINED:
+        defined: TracedValue = node.parts[0].function(*arguments[1:])
+        return defined
     if node.name in LOGIC[:2]:
         return reduce(FUNCTIONS[node.name].function, arguments)
     name = f"{node.name}imum" if node.name in ("max", "min") else node.name

@@ -10,10 +10,10 @@ from fractions import Fraction
 from functools import reduce
 
 from autodiff_cli.language.operators import COMPARISONS, OPERATORS
-from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree
+from autodiff_cli.language.tree import Syntax, binding, call_tree, name_tree, new_token, new_tree, number_tree, unparse
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient, to_float
-from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, factors_of, in_order
+from autodiff_cli.symbolic.formula import DEFINED, NOWHERE, Exponent, Formula, factors_of, in_order
 
 LONG = 240
 """The largest length of a formula whose common parts are written repeatedly instead of assigned to names."""
@@ -24,6 +24,8 @@ SHORT = 7
 _PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional", "logical_and", "logical_or")
 _OPERATORS = {**dict.fromkeys(("add", "sub", "mul", "div", "matmul", "attribute", "neg"), 1), "arguments": 2, "pow": 2}
 """The lengths of the characters that nodes write besides their children, without brackets."""
+_NAMED = ("root", "argmin")
+"""The functions whose values have a name wherever they occur in a formula."""
 _LETTERS = {"sub": "r", "matmul": "z", "sigmoid": "p", "softmax": "p", "solve": "u"}
 """The usual name of a residual, of a product of matrices, and of the result of some functions."""
 _MOST_EXACT = 10**15
@@ -37,7 +39,8 @@ def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
         taken: the names that the statements must not assign.
     """
     tree = expression_tree(formula)
-    return with_names(tree, taken) if formula.size > LONG else new_tree("start", tree)
+    is_long = formula.size > LONG or any(node.name == DEFINED for node in in_order([formula]))
+    return with_names(tree, taken) if is_long else new_tree("start", tree)
 
 
 def expression_tree(formula: Formula) -> Syntax:
@@ -55,24 +58,25 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
     numbers: dict[tuple[object, ...], int] = {}
     number_of: dict[Syntax, int] = {}
     nodes: list[Syntax] = []
-    for node in postorder([tree], lambda node: node.children):
-        key = (node.kind, node.text, *(number_of[child] for child in node.children))
+    for node in postorder([tree], _parts_of):
+        key = (node.kind, _own_text(node), *(number_of[child] for child in _parts_of(node)))
         number_of[node] = numbers.setdefault(key, len(numbers))
         if number_of[node] == len(nodes):
             nodes.append(node)
     uses = Counter[int]()
     for number, node in reversed([*enumerate(nodes)]):  # each of the calls that share their arguments uses them
-        for child in node.children:
+        for child in _parts_of(node):
             uses[number_of[child]] += uses[number] if node.kind == "arguments" else 1
     trees: list[Syntax] = []
     lengths: list[int] = []
     statements: list[Syntax] = []
     names = set(taken)
     for number, node in enumerate(nodes):
-        children = [number_of[child] for child in node.children]
-        tree = node.with_children([trees[child] for child in children])
-        length = len(node.text) + _OPERATORS.get(node.kind, 0) + sum(lengths[child] for child in children)
-        if node.kind in _PARTS and length > SHORT and (uses[number] - 1) * (length - 2) - 6 >= _LEAST_GAIN:
+        children = [number_of[child] for child in _parts_of(node)]
+        tree = node.with_children([trees[child] for child in children]) if children else node
+        length = len(_own_text(node)) + _OPERATORS.get(node.kind, 0) + sum(lengths[child] for child in children)
+        is_repeated = length > SHORT and (uses[number] - 1) * (length - 2) - 6 >= _LEAST_GAIN
+        if node.kind in _PARTS and (is_repeated or (node.children[0].text in _NAMED and number < len(nodes) - 1)):
             name = _free_name(node, names)
             names.add(name)
             statements.append(new_tree("assignment", new_token("NAME", name), tree))
@@ -82,9 +86,21 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
     return new_tree("start", *statements, trees[-1])
 
 
+def _parts_of(node: Syntax) -> list[Syntax]:
+    """Return the parts of a node that may have names; those of a call that binds names depend on them."""
+    return [] if binding(node) else node.children
+
+
+def _own_text(node: Syntax) -> str:
+    """Return the text of a node without that of its parts."""
+    return unparse(node) if binding(node) else node.text
+
+
 def _free_name(node: Syntax, taken: Container[str]) -> str:
-    """Return the usual name of a part, or ``v1``, ``v2`` and so on."""
-    letter = _LETTERS.get(node.children[0].text if node.kind == "call" else node.kind, "v1")
+    """Return the usual name of a part, or ``v1``, ``v2`` and so on; for a root or a minimum, the name of the unknown."""
+    called = node.children[0].text if node.kind == "call" else node.kind
+    bound = binding(node) if called in _NAMED else None
+    letter = bound.names[0] if bound else _LETTERS.get(called, "v1")
     return next(name for name in itertools.chain([letter], (f"v{number}" for number in itertools.count(1))) if name not in taken)
 
 
@@ -101,6 +117,9 @@ class _Builder:
             return self._sum(node.parts)
         if node.kind == "product":
             return self._product(node.coefficient, node.parts)
+        if node.name == DEFINED:
+            defined: Syntax = node.parts[0].notation([self.trees[part] for part in node.parts[1:]])
+            return defined
         parts = [self.trees[part] if type(part) is Formula else _literal(part) for part in node.parts]
         if node.name == "where":
             return new_tree("conditional", parts[1], parts[0], parts[2])

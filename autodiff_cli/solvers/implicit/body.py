@@ -43,6 +43,7 @@ class Body:
         unknowns: the variable of each element of the bound names.
         parameters: the variable of each element of the tensors that the body reads.
         arguments: the value of each parameter.
+        sources: the name from which each parameter was read; empty for a value without one.
         results: the elements of the values of the expressions.
         is_elementwise: whether the body was traced for one element of the tensors.
     """
@@ -65,7 +66,7 @@ class Body:
         with np.errstate(all="ignore"), set_grad_enabled(False), evaluator.tensors.unlisted():
             values = [evaluator.tensors.as_tensor(evaluator.evaluate(tree)) for tree in trees]
         self.results: list[Operand] = [operand for value in values for operand in as_operands(value).flat]
-        self.parameters = evaluator.parameters
+        self.parameters, self.sources = evaluator.parameters, evaluator.sources
         self.arguments = [part for tensor in evaluator.read for part in (elements_of(tensor) if whole else [tensor])]
 
 
@@ -83,6 +84,7 @@ class _WholeBody(TracingEvaluator):
         self._scope = {name: as_tensor(tape, elements) for name, elements in bound.items()}
         self.parameters: list[Instruction] = []
         self.read: list[Tensor] = []
+        self.sources: list[str] = []
 
     def name(self, node: Syntax) -> Any:
         value = self._scope.get(node.children[0].text)
@@ -90,7 +92,7 @@ class _WholeBody(TracingEvaluator):
             value = self._outside(node)
         if isinstance(value, tuple):
             return type(value)(map(self._traced, value))
-        return self._traced(value)
+        return self._traced(value, node.children[0].text)
 
     def _outside(self, node: Syntax) -> Any:
         """Return the value of a name that the body does not bind; a function does not see the locals of its caller."""
@@ -108,7 +110,7 @@ class _WholeBody(TracingEvaluator):
             return self._traced(self._machine.apply(op, operands, named, node))
         return super().apply(op, operands, named, node)
 
-    def _traced(self, value: Any) -> Any:
+    def _traced(self, value: Any, source: str = "") -> Any:
         """Return a tensor of the program as variables of the tape; return any other value unchanged."""
         if isinstance(value, Exact) and value.exact.value != float(value):
             from autodiff_cli.precise.evaluator import precise
@@ -121,6 +123,7 @@ class _WholeBody(TracingEvaluator):
             elements = _variables(self._tape, element_names(f"p{len(self.read)}.", shape), shape)
             self.parameters += elements.flat
             self.read.append(value)
+            self.sources += [source] * elements.size
             self._known[id(value)] = as_tensor(self._tape, elements)
         return self._known[id(value)]
 

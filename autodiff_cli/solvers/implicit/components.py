@@ -6,7 +6,7 @@ of the language: derivatives of every order, power series, tracing and many digi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +15,13 @@ from autodiff_cli.autograd.primitives.calls import general
 from autodiff_cli.autograd.primitives.nodes import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, VjpRule, outermost
 from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.language.tree import Syntax, new_tree, number_tree
 from autodiff_cli.postorder import postorder
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array
-    from autodiff_cli.solvers.intervals.interval import Interval
-
-Solve = Callable[..., "Array"]
-"""A function of arrays of one shape, which returns an array with one more dimension in front: the components."""
+    from autodiff_cli.precise.arithmetic import Arithmetic
 
 
 def replayed(operands: Sequence[Operand], values: Mapping[Instruction, Any]) -> list[Any]:
@@ -41,89 +40,80 @@ def replayed(operands: Sequence[Operand], values: Mapping[Instruction, Any]) -> 
 
 
 class Components:
-    """The components of a value that a function of n+m numbers computes for each element.
+    """The components of a value that a function of several numbers computes for each element; a subclass computes them.
+
+    A subclass may have a method ``intervals``, which returns enclosures of all components, given the intervals of the arguments.
 
     Args:
         name: the name of the operation.
         parameters: the names of the arguments.
+        fixed: the number of first arguments that are not differentiable.
         count: the number of components.
-        solve: the function that computes all components.
-        vjps: for each argument that is differentiable, the function that returns the rule of a component.
-        precise: computes all components from numbers of many digits, given the arithmetic.
-        intervals: encloses all components, given the intervals of the arguments.
 
     Attributes:
         functions: the function of each component.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parameters: Sequence[str],
-        count: int,
-        solve: Solve,
-        vjps: Mapping[str, Callable[[int], VjpRule]],
-        precise: Callable[..., Sequence[Any]],
-        intervals: Callable[..., Sequence[Interval]] | None = None,
-    ) -> None:
-        self._solve = solve
+    def __init__(self, name: str, parameters: Sequence[str], fixed: int, count: int = 1) -> None:
+        self.name, self.parameters = name, tuple(parameters)
         self._last: tuple[list[Array], Array] | None = None
-        self.functions: list[TensorFunction] = []
-        for k in range(count):
-            rules = {p: vjps[p](k) if p in vjps else None for p in parameters}
-            enclosed = None if intervals is None else _interval_of(intervals, k)
-            self.functions.append(_function(name, parameters, self._forward(k), rules, _component(precise, k), enclosed))
+        self.functions = [self._function(k, fixed, count) for k in range(count)]
 
-    def _forward(self, k: int) -> Callable[..., Array]:
+    def solve(self, *arrays: Array) -> Array:
+        """Return all components, of shape (count, *shape of the arrays); nan where there is no value."""
+        raise NotImplementedError
+
+    def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        """Return the cotangent of argument i, given that of component k, which is ``out``."""
+        raise NotImplementedError
+
+    def precise(self, math: Arithmetic, *cells: Any) -> Sequence[Any]:
+        """Return all components from numbers of many digits."""
+        raise NotImplementedError
+
+    def tree(self, arguments: list[Syntax]) -> Syntax:
+        """Return the expression of the components."""
+        raise NotRecordable(f"'{self.name}' has no formula here")
+
+    def _function(self, k: int, fixed: int, count: int) -> TensorFunction:
+        """Return the public function of component k, an elementwise operation that exists as long as its function is used."""
+
         def forward(*arrays: Array) -> Array:
             last = self._last  # another component may have been computed just before; read once, because threads share it
             if last is None or not all(map(np.array_equal, last[0], arrays)):
-                spread = np.broadcast_arrays(*arrays)
-                last = self._last = [np.array(array) for array in arrays], self._solve(*spread)
+                last = self._last = [np.array(array) for array in arrays], self.solve(*np.broadcast_arrays(*arrays))
             result: Array = last[1][k]
             return result
 
-        return forward
+        def rule(i: int) -> VjpRule:
+            def vjp(g: Any, out: Any, *arguments: Any) -> Any:
+                return self.vjp(i, k, g, out, *arguments)
 
+            vjp.names = ("g", "out", *self.parameters)  # type: ignore[attr-defined]
+            return vjp
 
-def _component(precise: Callable[..., Sequence[Any]], k: int) -> Callable[..., Any]:
-    return lambda *arguments: precise(*arguments)[k]
+        def notation(arguments: list[Syntax]) -> Syntax:
+            tree = self.tree(arguments)
+            return tree if count == 1 else new_tree("index", tree, new_tree("subscripts", number_tree(str(k))))
 
+        intervals: Any = getattr(self, "intervals", None)
+        rules = {name: None if i < fixed else rule(i) for i, name in enumerate(self.parameters)}
+        primitive = Primitive(
+            name=self.name,
+            forward=forward,
+            vjps=rules,
+            parameters=self.parameters,
+            series="chain" if any(rules.values()) else "fixed",
+            elementwise=True,
+            precise=lambda *arguments: self.precise(*arguments)[k],
+            interval=None if intervals is None else lambda _, operands: intervals(*operands)[k],
+            notation=notation,
+        )
+        call = general(primitive, NodeFactory(primitive, f"{self.name.capitalize()}Backward0", {}))
 
-def _interval_of(intervals: Callable[..., Sequence[Interval]], k: int) -> Callable[..., Interval]:
-    return lambda call, operands: intervals(*operands)[k]
+        def function(*arguments: Any) -> Any:
+            outer = outermost([arguments])
+            return call(*arguments) if outer is None else outer.applied(primitive, arguments)
 
-
-def _function(
-    name: str,
-    parameters: Sequence[str],
-    forward: Callable[..., Any],
-    vjps: Mapping[str, VjpRule | None],
-    precise: Callable[..., Any],
-    interval: Callable[..., Interval] | None,
-) -> TensorFunction:
-    """Return the public function of an elementwise operation, which exists as long as the function is used."""
-    primitive = Primitive(
-        name=name,
-        forward=forward,
-        vjps=vjps,
-        parameters=tuple(parameters),
-        series="chain" if any(vjps.values()) else "fixed",
-        elementwise=True,
-        precise=precise,
-        interval=interval,
-    )
-    call = general(primitive, NodeFactory(primitive, f"{name.capitalize()}Backward0", {}))
-
-    def function(*arguments: Any) -> Any:
-        outer = outermost([arguments])
-        return call(*arguments) if outer is None else outer.applied(primitive, arguments)
-
-    primitive.function = function
-    return function
-
-
-def as_rule(names: Sequence[str], rule: VjpRule) -> VjpRule:
-    """Return a VJP rule that receives the result and the arguments with these names."""
-    rule.names = ("g", "out", *names)  # type: ignore[attr-defined]
-    return rule
+        primitive.function = function
+        return function

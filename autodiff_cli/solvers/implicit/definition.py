@@ -55,9 +55,9 @@ def value(machine: Machine, node: Syntax, values: list[Any]) -> Any:
         operation = Integral(body.unknowns[0], body.parameters, body.results[0])
         elements = tensors
     else:
-        operation = Equation(name, body.unknowns, body.parameters, body.results, is_range)
+        operation = Equation(name, body.unknowns, body.parameters, body.results, is_range, (node, body.sources))
         elements = [element.detach() for tensor in tensors for element in elements_of(tensor)]
-    parts = [function(*elements, *body.arguments) for function in operation.components.functions]
+    parts = [function(*elements, *body.arguments) for function in operation.functions]
     _check_solved(operation, [*elements, *body.arguments], parts)
     result = parts[0]
     if form == "equation" or len(parts) > 1:

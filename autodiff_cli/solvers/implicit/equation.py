@@ -6,7 +6,6 @@ those of the formula, with y as a function of p, so that every order follows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,10 @@ from autodiff_cli.autograd.printing import Size
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.errors import NotPrecise
-from autodiff_cli.solvers.implicit.components import Components, as_rule, replayed
+from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.solvers.implicit.components import Components, replayed
 from autodiff_cli.solvers.implicit.linear import solution, solved
+from autodiff_cli.solvers.implicit.notation import definition_tree
 from autodiff_cli.solvers.implicit.search import Choice
 from autodiff_cli.solvers.intervals.interval import Interval
 from autodiff_cli.solvers.roots.problem import RootProblem
@@ -27,7 +28,6 @@ from autodiff_cli.solvers.system import System
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.autograd.dtypes import Array
-    from autodiff_cli.autograd.primitives.primitive import VjpRule
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.precise.arithmetic import Arithmetic
 
@@ -35,18 +35,19 @@ _MOST_REFINED = 40
 """The maximum number of Newton steps in many digits; the first step from a float gives 30 digits, unless a root is multiple."""
 
 
-class Equation:
-    """n equations of n unknowns and m parameters on a tape.
+class Equation(Components):
+    """n equations of n unknowns and m parameters on a tape: the unknowns as functions of their starts and of the parameters.
 
     Args:
         name: the name of the operation: ``root`` or ``argmin``.
         unknowns, parameters: the variables of the tape.
         results: the n residuals, which are 0 at the solution; for ``argmin``, the objective.
         bracketed: whether the unknown has the two ends of a bracket in place of a start.
+        written: the call as it was written, and the names of the parameters in it.
 
     Attributes:
-        components: the operations that compute the unknowns from the starts and the parameters.
         residuals: the n residuals, for ``argmin`` the gradient.
+        choice: the choice of the solution.
     """
 
     def __init__(
@@ -55,41 +56,41 @@ class Equation:
         unknowns: list[Instruction],
         parameters: list[Instruction],
         results: list[Operand],
-        bracketed: bool = False,
+        bracketed: bool,
+        written: tuple[Syntax, list[str]],
     ) -> None:
-        self.unknowns, self.parameters = unknowns, parameters
+        self._written = written
+        self.unknowns, self.constants, self._results = unknowns, parameters, results
         self.is_minimum = name == "argmin"
-        self._objective = results
         self.residuals = gradient(results[0], unknowns) if self.is_minimum else results
-        n = len(unknowns)
-        self._starts = 2 if bracketed else n
-        self._names = [*(f"s{j}" for j in range(self._starts)), *(f"p{i}" for i in range(len(parameters)))]
-        vjps = {f"p{i}": functools.partial(self._rule, i) for i in range(len(parameters))}
-        self.components = Components(name, self._names, n, self._solve, vjps, self._precise, self._intervals)
+        self._starts = 2 if bracketed else len(unknowns)
         self.choice = Choice(self, bracketed)
+        names = [*(f"s{j}" for j in range(self._starts)), *(f"p{i}" for i in range(len(parameters)))]
+        super().__init__(name, names, self._starts, len(unknowns))
+
+    def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        n, by = len(self.unknowns), len(self.unknowns) + i - self._starts
+        values = [out if j == k else self.functions[j](*arguments) for j in range(n)]
+        at = dict(zip([*self.unknowns, *self.constants], [*values, *arguments[self._starts :]], strict=True))
+        slopes = replayed([slope for row in self._slopes for slope in (*row[:n], row[by])], at)
+        rows = [slopes[j * (n + 1) : (j + 1) * (n + 1)] for j in range(n)]
+        return g * -solution([row[:n] for row in rows], [row[n] for row in rows])[k]
+
+    def tree(self, arguments: list[Syntax]) -> Syntax:
+        call, names = self._written
+        if [unparse(tree) for tree in arguments[self._starts :]] == names:
+            return call
+        return definition_tree(self.name, self.unknowns, self.constants, self._results, arguments)
 
     @cached_property
     def _slopes(self) -> list[list[Operand]]:
         """The derivatives of each residual with respect to the unknowns and the parameters."""
-        return [gradient(residual, [*self.unknowns, *self.parameters]) for residual in self.residuals]
-
-    def _rule(self, i: int, k: int) -> VjpRule:
-        """Return the VJP rule of component k with respect to parameter i."""
-        n = len(self.unknowns)
-
-        def rule(g: Any, out: Any, *arguments: Any) -> Any:
-            values = [out if j == k else self.components.functions[j](*arguments) for j in range(n)]
-            at = dict(zip([*self.unknowns, *self.parameters], [*values, *arguments[self._starts :]], strict=True))
-            slopes = replayed([slope for row in self._slopes for slope in (*row[:n], row[n + i])], at)
-            rows = [slopes[j * (n + 1) : (j + 1) * (n + 1)] for j in range(n)]
-            return g * -solution([row[:n] for row in rows], [row[n] for row in rows])[k]
-
-        return as_rule(self._names, rule)
+        return [gradient(residual, [*self.unknowns, *self.constants]) for residual in self.residuals]
 
     @cached_property
     def system(self) -> System:
         """The residuals as functions of the unknowns and the parameters."""
-        return TapeSystem([*self.unknowns, *self.parameters], self.residuals, len(self.unknowns))
+        return TapeSystem([*self.unknowns, *self.constants], self.residuals, len(self.unknowns))
 
     def alone(self, arguments: Vector) -> Vector:
         """Return the unknowns of one element, given its starts and parameters.
@@ -105,20 +106,18 @@ class Equation:
 
     def objective_alone(self, parameters: Vector) -> System:
         """Return the objective of ``argmin`` for given values of the parameters."""
-        return self._system_alone(self._objective, parameters)
+        return self._system_alone(self._results, parameters)
 
     def _system_alone(self, results: list[Operand], parameters: Vector) -> System:
-        known = dict(zip(self.parameters, map(np.float64, parameters), strict=True))
+        known = dict(zip(self.constants, map(np.float64, parameters), strict=True))
         return TapeSystem(self.unknowns, results, len(self.unknowns), known)
 
-    def _solve(self, *arrays: Array) -> Array:
-        """Return the unknowns of shape (n, *shape of the arguments); nan where no root is verified."""
+    def solve(self, *arrays: Array) -> Array:
         columns = np.array([np.ravel(array) for array in arrays], float).reshape(len(arrays), -1)
         x = self.choice.solved(columns[: self._starts], columns[self._starts :])
         return np.asarray(x.reshape(len(x), *arrays[0].shape).astype(np.result_type(*arrays, np.float32), copy=False))
 
-    def _intervals(self, *operands: Interval) -> list[Interval]:
-        """Return enclosures of the unknowns, given those of the starts and the parameters."""
+    def intervals(self, *operands: Interval) -> list[Interval]:
         spread = np.broadcast_arrays(*(end for operand in operands for end in (operand.low, operand.high, operand.regular)))
         shape = spread[0].shape
         low, high, regular = (np.array([np.ravel(array) for array in spread[part::3]]) for part in range(3))
@@ -128,16 +127,16 @@ class Equation:
         ends = np.where(proven, bounds, np.array([-np.inf, np.inf])[:, None, None]).reshape(2, -1, *shape)
         return [Interval(a, b, proven.reshape(shape)) for a, b in zip(*ends, strict=True)]
 
-    def _precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
+    def precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
         """Return the unknowns in many digits: Newton's method from the root in float64."""
         from autodiff_cli.precise.evaluator import number_program
 
         n = len(self.unknowns)
         parameters = cells[self._starts :]
         floats = [np.float64(cell) for cell in cells]
-        values = [math.mpf(float(function(*floats))) for function in self.components.functions]
+        values = [math.mpf(float(function(*floats))) for function in self.functions]
         operands = [*self.residuals, *(slope for row in self._slopes for slope in row[:n])]
-        compute = number_program(math, [*self.unknowns, *self.parameters], operands)
+        compute = number_program(math, [*self.unknowns, *self.constants], operands)
         for _ in range(_MOST_REFINED):
             numbers = compute([*values, *parameters])
             steps = solved(math, numbers[n:], numbers[:n])

@@ -18,12 +18,13 @@ from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.errors import AutodiffError, NoValue
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.implicit.components import Components, as_rule, replayed
+from autodiff_cli.solvers.implicit.components import Components, replayed
+from autodiff_cli.solvers.implicit.notation import definition_tree
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.autograd.dtypes import Array
-    from autodiff_cli.autograd.primitives.primitive import VjpRule
+    from autodiff_cli.language.tree import Syntax
     from autodiff_cli.precise.arithmetic import Arithmetic
 
 ACCURACY = 1e-14
@@ -38,35 +39,27 @@ _MOST_DIGITS = 150
 """The digits of an integral in an arithmetic with more: difference quotients of order 2 with steps of 1e-30 leave 50 of them."""
 
 
-class Integral:
-    """The integral of an operand of a tape over one of its variables.
+class Integral(Components):
+    """The integral of an operand of a tape over one of its variables, a function of its two limits and of the parameters.
 
     Args:
         variable: the variable of integration.
         parameters: the other variables.
         integrand: the operand.
-
-    Attributes:
-        components: the operation that computes the integral from its limits and the parameters.
     """
 
     def __init__(self, variable: Instruction, parameters: Sequence[Instruction], integrand: Operand) -> None:
         self._variable, self._parameters, self._integrand = variable, list(parameters), integrand
-        self._names = ["low", "high", *(f"p{i}" for i in range(len(parameters)))]
-        vjps = {name: functools.partial(self._rule, i) for i, name in enumerate(self._names)}
-        self.components = Components("integral", self._names, 1, self._solve, vjps, self._precise)
+        super().__init__("integral", ["low", "high", *(f"p{i}" for i in range(len(parameters)))], 0)
 
-    def _rule(self, i: int, _: int) -> VjpRule:
-        """Return the VJP rule of argument i: the lower limit, the upper limit, or a parameter."""
+    def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        if i >= 2:
+            return g * self._derivative(i - 2).functions[0](*arguments)
+        slope = self._at(arguments[i], arguments[2:])
+        return g * (-slope if i == 0 else slope)
 
-        def of_limit(g: Any, out: Any, *arguments: Any) -> Any:
-            slope = self._at(arguments[i], arguments[2:])
-            return g * (-slope if i == 0 else slope)
-
-        def of_parameter(g: Any, out: Any, *arguments: Any) -> Any:
-            return g * self._derivative(i - 2).components.functions[0](*arguments)
-
-        return as_rule(self._names, of_limit if i < 2 else of_parameter)
+    def tree(self, arguments: list[Syntax]) -> Syntax:
+        return definition_tree("integral", [self._variable], self._parameters, [self._integrand], arguments)
 
     @functools.cache  # noqa: B019  an integral lives as long as its operations
     def _derivative(self, i: int) -> Integral:
@@ -77,8 +70,7 @@ class Integral:
         """Return the integrand at a place, which may be an array or a tensor of any kind."""
         return replayed([self._integrand], dict(zip([self._variable, *self._parameters], [t, *parameters], strict=True)))[0]
 
-    def _solve(self, *arrays: Array) -> Array:
-        """Return the integrals, of shape (1, *shape of the arguments); nan for an integral without a value."""
+    def solve(self, *arrays: Array) -> Array:
         columns = [np.ravel(array).astype(float) for array in arrays]
         result = np.zeros(columns[0].size)
         some = np.flatnonzero((columns[0] != columns[1]) & ~np.isnan(columns).any(axis=0))
@@ -145,7 +137,7 @@ class Integral:
             return np.nan, np.inf
         return float(value), float(error)
 
-    def _precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
+    def precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
         from autodiff_cli.precise.arithmetic import Arithmetic
 
         work = Arithmetic(min(math.digits, _MOST_DIGITS))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.solvers.implicit.components import Components, as_rule
+from autodiff_cli.language.tree import Syntax, call_tree, new_tree
+from autodiff_cli.solvers.implicit.components import Components
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array
-    from autodiff_cli.autograd.primitives.primitive import VjpRule
     from autodiff_cli.precise.arithmetic import Arithmetic
 
 
@@ -26,45 +26,40 @@ def solution(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any]
 def solved(math: Arithmetic, entries: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     """Return the solution of n linear equations in many digits, given the entries of the matrix row by row."""
     n = len(right)
-    matrix = math.context.matrix(n, n)
-    for place, entry in enumerate(entries):
-        matrix[place // n, place % n] = entry
+    matrix = math.context.matrix([list(entries[i * n : (i + 1) * n]) for i in range(n)])
     return list(math.context.lu_solve(matrix, math.context.matrix(list(right))))
 
 
-@functools.cache
-def _system(n: int) -> Components:
-    """Return the operations of n linear equations."""
-    names = [*(f"a{i}_{j}" for i in range(n) for j in range(n)), *(f"b{i}" for i in range(n))]
+class _LinearSystem(Components):
+    """The solution of n equations, whose arguments are the entries of the matrix row by row, and then the right side."""
 
-    def weights(k: int, arguments: Sequence[Any]) -> list[Any]:
-        """Return the row k of the inverse matrix."""
-        transposed = [[arguments[i * n + j] for i in range(n)] for j in range(n)]
-        return solution(transposed, [1.0 if i == k else 0.0 for i in range(n)])
+    def __init__(self, n: int) -> None:
+        self._n = n
+        super().__init__("solution", [*(f"a{i}" for i in range(n * n)), *(f"b{i}" for i in range(n))], 0, n)
 
-    def of_right(i: int, k: int) -> VjpRule:
-        return as_rule(names, lambda g, out, *arguments: g * weights(k, arguments)[i])
-
-    def of_entry(i: int, j: int, k: int) -> VjpRule:
-        def rule(g: Any, out: Any, *arguments: Any) -> Any:
-            component = out if j == k else system.functions[j](*arguments)
-            return -(g * weights(k, arguments)[i] * component)
-
-        return as_rule(names, rule)
-
-    vjps = {f"b{i}": functools.partial(of_right, i) for i in range(n)}
-    vjps |= {f"a{i}_{j}": functools.partial(of_entry, i, j) for i in range(n) for j in range(n)}
-
-    def solve(*arrays: Array) -> Array:
-        entries = np.stack(arrays, axis=-1)
+    def solve(self, *arrays: Array) -> Array:
+        n, entries = self._n, np.stack(arrays, axis=-1)
         matrix = entries[..., : n * n].reshape(*entries.shape[:-1], n, n)
         regular = np.isfinite(entries).all(axis=-1) & (np.linalg.det(matrix) != 0)
         result = np.full((n, *entries.shape[:-1]), np.nan)
         result[:, regular] = np.linalg.solve(matrix[regular], entries[regular][:, n * n :, None])[..., 0].T
         return result
 
-    def precise(math: Arithmetic, *cells: Any) -> list[Any]:
-        return solved(math, cells[: n * n], cells[n * n :])
+    def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        n = self._n
+        transposed = [[arguments[row * n + column] for row in range(n)] for column in range(n)]
+        weights = solution(transposed, [1.0 if row == k else 0.0 for row in range(n)])  # row k of the inverse matrix
+        if i >= n * n:
+            return g * weights[i - n * n]
+        component = out if i % n == k else self.functions[i % n](*arguments)
+        return -(g * weights[i // n] * component)
 
-    system = Components("solution", names, n, solve, vjps, precise)
-    return system
+    def tree(self, arguments: list[Syntax]) -> Syntax:
+        rows = [new_tree("list", *arguments[i : i + self._n]) for i in range(0, len(arguments), self._n)]
+        return call_tree("solve", new_tree("list", *rows[:-1]), rows[-1])
+
+    def precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
+        return solved(math, cells[: self._n**2], cells[self._n**2 :])
+
+
+_system = functools.cache(_LinearSystem)

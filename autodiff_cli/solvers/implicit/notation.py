@@ -1,0 +1,69 @@
+"""The text of a definition whose arguments are given as formulas, which ``diff`` prints."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.language.tree import Syntax, call_tree, keyword_tree, name_tree, names_in, new_token, new_tree
+from autodiff_cli.postorder import postorder
+from autodiff_cli.symbolic.from_trace import formulas
+from autodiff_cli.symbolic.normal_form import Algebra
+from autodiff_cli.symbolic.to_tree import expression_tree
+
+if TYPE_CHECKING:
+    from autodiff_cli.compiler.instruction import Instruction, Operand
+
+
+def definition_tree(
+    name: str,
+    unknowns: Sequence[Instruction],
+    parameters: Sequence[Instruction],
+    results: Sequence[Operand],
+    trees: list[Syntax],
+) -> Syntax:
+    """Return a call of ``root``, ``argmin`` or ``integral``.
+
+    Args:
+        name: the name of the function.
+        unknowns, parameters: the variables of its body.
+        results: the body; what is to be 0 for ``root``.
+        trees: the starts or limits, and then the parameters.
+
+    Raises:
+        NotRecordable: if an unknown is an element of an array.
+    """
+    labels = [unknown.variable for unknown in unknowns]
+    if not all(map(str.isidentifier, labels)):
+        raise NotRecordable(f"'{name}' of an array has no formula here")
+    count = len(trees) - len(parameters)
+    starts, values = trees[:count], dict(zip((p.variable for p in parameters), trees[count:], strict=True))
+    taken = set().union(*(names_in(value) for value in values.values()))
+    names = dict(zip(labels, _free_names(labels, taken), strict=True))
+    values |= {label: name_tree(new) for label, new in names.items()}
+    order = sorted(values, key=lambda label: label in labels)
+    body = [_with_values(expression_tree(formula), values) for formula in formulas(Algebra(order), results)]
+    if count > len(labels):
+        bound = new_tree("index_range", new_token("NAME", names[labels[0]]), *starts)
+    elif count == 1:
+        bound = keyword_tree(names[labels[0]], starts[0])
+    else:
+        bound = new_tree("equation", new_tree("list", *map(name_tree, names.values())), new_tree("list", *starts))
+    return call_tree(name, bound, new_tree("list", *body) if len(body) > 1 else body[0])
+
+
+def _free_names(names: Sequence[str], taken: set[str]) -> list[str]:
+    """Return names that are not taken: the given ones, or these with a number."""
+    choices = (itertools.chain([name], (f"{name}{i}" for i in itertools.count(1))) for name in names)
+    return [next(choice for choice in each if choice not in taken) for each in choices]
+
+
+def _with_values(tree: Syntax, values: Mapping[str, Syntax]) -> Syntax:
+    """Return a tree in which other trees replace names."""
+    trees: dict[Syntax, Syntax] = {}
+    for node in postorder([tree], lambda node: node.children):
+        name = node.children[0].text if node.kind == "name" else ""
+        trees[node] = values[name] if name in values else node.with_children([trees[child] for child in node.children])
+    return trees[tree]
