@@ -38,13 +38,13 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10055,
+    "autograd": 10057,
     "cli": 4291,
     "code_generation": 1023,
     "compiler": 2969,
     "data": 5786,
     "derivatives": 1063,
-    "evaluation": 3527,
+    "evaluation": 3535,
     "explanation": 2027,
     "gradient_checking": 1017,
     "graph_drawing": 1870,
@@ -60,8 +60,8 @@ BUDGETS = {
     "report": 1566,
     "root": 1642,
     "script": 1624,
-    "solvers": 12513,
-    "symbolic": 4916,
+    "solvers": 12561,
+    "symbolic": 4952,
     "utils": 284,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
