@@ -139,9 +139,9 @@ class SymbolicEvaluator(Evaluator):
 
     def define(self, node: Syntax, values: list[Any]) -> Any:
         inputs = {id(value): value for value in map(self.name, free_name_nodes(node)) if isinstance(value, Tensor)}
-        if not _has_symbol([*inputs.values()]):
+        if not _contains_symbol([*inputs.values()]):
             return super().define(node, values)
-        return self._symbol(None, [*inputs.values()], {}, node)
+        return self._record_symbol(None, [*inputs.values()], {}, node)
 
     def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Return the work of a call, or a new symbol for a call of a function that is already active."""
