@@ -62,10 +62,11 @@ class ArrowReader(Reader):
                 self._file = self._arrow.OSFile(path)
                 file.close()
             if self._is_parquet:
-                from pyarrow import parquet
+                from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
 
+                self._opened = _parquet.ParquetReader()
                 # Pre-buffering keeps all requested row groups in memory.
-                self._opened = parquet.ParquetFile(self._file, pre_buffer=self._is_remote)
+                self._opened.open(self._file, pre_buffer=self._is_remote)
                 self._schema = self._opened.schema_arrow
                 self.total = self._opened.metadata.num_rows
             else:
@@ -145,8 +146,10 @@ class ArrowReader(Reader):
 
     def _unchecked(self) -> Iterator[RecordBatch]:
         if self._is_parquet:
+            names = self.columns if self.only is None else self.only
+            chosen = [i for i, path in enumerate(self._opened.column_paths) if path[0] in names]
             for groups in self._portions():
-                yield from self._opened.iter_batches(BLOCK_ROWS, groups, self.only)
+                yield from self._opened.iter_batches(BLOCK_ROWS, groups, chosen)
         elif hasattr(self._opened, "num_record_batches"):
             for i in range(self._opened.num_record_batches):
                 yield from self._parts(self._opened.get_batch(i))
@@ -154,14 +157,15 @@ class ArrowReader(Reader):
             for batch in self._opened:
                 yield from self._parts(batch)
 
-    def _portions(self) -> Iterator[list[int] | None]:
+    def _portions(self) -> Iterator[list[int]]:
         """Yield the row groups to read in one step; the ranges of a step are requested from a server at the same time."""
-        if not self._is_remote:
-            yield self.groups
-            return
         metadata = self._opened.metadata
+        groups = list(range(metadata.num_row_groups)) if self.groups is None else self.groups
+        if not self._is_remote:
+            yield groups
+            return
         portion, size = list[int](), 0
-        for group in range(metadata.num_row_groups) if self.groups is None else self.groups:
+        for group in groups:
             portion.append(group)
             size += metadata.row_group(group).total_byte_size
             if size >= _PORTION:

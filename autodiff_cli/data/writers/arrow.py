@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import dense, nullable, without_views
 from autodiff_cli.data.pyarrow_import import pyarrow
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
@@ -70,7 +71,14 @@ class ArrowWriter(Writer):
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
         columns = [block.columns[name] for name in self._copies]
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-        return columns, [self._arrow.array(result) for result in nullable(block, results)]
+        return columns, list(map(self._array, nullable(block, results)))
+
+    def _array(self, numbers: Floats) -> ArrowArray:
+        """Return numbers as an Arrow array; without nulls, in a way that does not import the masked arrays of NumPy."""
+        if type(numbers) is not np.ndarray:
+            return self._arrow.array(numbers)
+        kind, buffer = self._arrow.from_numpy_dtype(numbers.dtype), self._arrow.py_buffer(np.ascontiguousarray(numbers))
+        return self._arrow.Array.from_buffers(kind, len(numbers), [None, buffer])
 
     def types(self) -> bytes:
         """Return the schema; empty before the first rows."""
@@ -116,9 +124,10 @@ class ArrowWriter(Writer):
 
     def _open(self) -> None:
         if self._is_parquet:
-            from pyarrow import parquet
+            from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
 
-            self._sink = parquet.ParquetWriter(self._out, self._schema, **self._parquet_options())
+            versions = {"version": "2.6", "writer_engine_version": "V2"}  # the defaults of pyarrow.parquet
+            self._sink = _parquet.ParquetWriter(self._out, self._schema, **versions, **self._parquet_options())
         else:
             codec = "lz4" if self._style.format.name == "feather" else None
             options = self._arrow.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
