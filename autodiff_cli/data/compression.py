@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import io
+import struct
 import sys
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from autodiff_cli.data.pyarrow_import import pyarrow
 from autodiff_cli.errors import DataError, FileError
 from autodiff_cli.formats import compression_of
 from autodiff_cli.lazy import named
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_GZIP_LEVEL = 6
+"""The level of gzip that most programs use."""
 
 
 class Codec(NamedTuple):
@@ -21,20 +30,28 @@ class Codec(NamedTuple):
     magic: bytes
     module: str
 
-    def stream(self, file: BinaryIO, mode: str) -> Any:
-        """Return a file of the data, given the compressed file; the mode is ``rb`` or ``wb``.
+    def opened(self, file: BinaryIO) -> Any:
+        """Return a file of the data of a compressed file.
 
         Raises:
             MissingPackage: if the codec needs a package that is not installed.
         """
-        if self.name == "gzip" and mode == "wb":
-            return named("gzip:GzipFile")("", mode, 6, file, 0)  # without a name and a time, equal data gives equal files
         if self.name == "Zstandard" and sys.version_info < (3, 14):
-            arrow = pyarrow(self.name)
-            if mode == "wb":
-                return arrow.CompressedOutputStream(file, "zstd")
-            return io.BufferedReader(arrow.CompressedInputStream(file, "zstd"))
-        return named(f"{self.module}:open")(file, mode)
+            return io.BufferedReader(pyarrow(self.name).CompressedInputStream(file, "zstd"))
+        return named(f"{self.module}:open")(file, "rb")
+
+    def packer(self) -> Callable[[bytes], bytes]:
+        """Return the function that compresses a part of a file; the parts of a file are joined, those of gzip as in ``_GzipFile``.
+
+        Raises:
+            MissingPackage: if the codec needs a package that is not installed.
+        """
+        if self.name == "gzip":
+            return _deflated
+        if self.name == "Zstandard" and sys.version_info < (3, 14):
+            return partial(pyarrow(self.name).Codec("zstd").compress, asbytes=True)
+        packer: Callable[[bytes], bytes] = named(f"{self.module}:compress")
+        return packer
 
 
 CODECS = {
@@ -71,7 +88,7 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
     if expected is not None and own is not expected:
         file.close()
         raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {first_bytes(begins)}")
-    return cast("BinaryIO", buffered if own is None else _Decompressed(own.stream(buffered, "rb"), file, name, own.name))
+    return cast("BinaryIO", buffered if own is None else _Decompressed(own.opened(buffered), file, name, own.name))
 
 
 class _Decompressed:
@@ -100,6 +117,79 @@ class _Decompressed:
         self._file.close()
 
 
+class Packed(bytes):
+    """A part of the data of a compressed file, which knows the same data in compressed form, ``packed``."""
+
+    packed: bytes
+
+
+class CompressedFile(io.RawIOBase):
+    """A file whose parts are compressed one by one, so that threads can compress parts that are written later.
+
+    Args:
+        file: the file for the compressed data.
+        codec: the codec.
+    """
+
+    def __init__(self, file: BinaryIO, codec: Codec) -> None:
+        self._file = file
+        self._packer = codec.packer()
+        self._is_empty = True
+
+    def pack(self, parts: Iterable[ReadableBuffer]) -> Packed:
+        """Compress the data of parts for a later ``write``.  This method is thread-safe."""
+        data = Packed(b"".join(parts))
+        data.packed = self._packer(data)
+        return data
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: ReadableBuffer) -> int:
+        """Append a part."""
+        data = part if isinstance(part, Packed) else self.pack([part])
+        if data:
+            self._append(data)
+            self._is_empty = False
+        return len(data)
+
+    def _append(self, part: Packed) -> None:
+        self._file.write(part.packed)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def finish(self) -> None:
+        """Write the end of the file."""
+        if self._is_empty:
+            self._file.write(self._packer(b""))
+
+
+class _GzipFile(CompressedFile):
+    """A file of gzip with one member, which all programs read (RFC 1952), and without a time: equal data gives equal files."""
+
+    def __init__(self, file: BinaryIO, codec: Codec) -> None:
+        super().__init__(file, codec)
+        self._checksum = self._size = 0
+        self._header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+
+    def _append(self, part: Packed) -> None:
+        self._file.write(self._header + part.packed)
+        self._header = b""
+        self._checksum = zlib.crc32(part, self._checksum)
+        self._size += len(part)
+
+    def finish(self) -> None:
+        last = zlib.compressobj(wbits=-zlib.MAX_WBITS).flush()
+        self._file.write(self._header + last + struct.pack("<II", self._checksum, self._size & 0xFFFFFFFF))
+
+
+def _deflated(data: bytes) -> bytes:
+    """Return data in the format DEFLATE, up to a byte at which other data may follow."""
+    packer = zlib.compressobj(_GZIP_LEVEL, wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)
+
+
 @contextmanager
 def compressed(file: BinaryIO, path: str | None) -> Iterator[BinaryIO]:
     """Yield a file for data that is compressed as the suffix of a path says, or the file itself.
@@ -107,9 +197,10 @@ def compressed(file: BinaryIO, path: str | None) -> Iterator[BinaryIO]:
     Raises:
         MissingPackage: if the codec needs a package that is not installed.
     """
-    codec = CODECS.get(compression_of(path or ""))
-    if codec is None:
+    suffix = compression_of(path or "")
+    if suffix not in CODECS:
         yield file
         return
-    with codec.stream(file, "wb") as packed:
-        yield packed
+    packing = (_GzipFile if suffix == ".gz" else CompressedFile)(file, CODECS[suffix])
+    yield cast("BinaryIO", packing)
+    packing.finish()

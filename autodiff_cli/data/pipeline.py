@@ -109,7 +109,7 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
 
     def work(piece: object) -> tuple[Tally, Any]:
         block, results = mapping.compute(source.block(piece, request))
-        return mapping.tally(block, results), writer.encode(block, results)
+        return mapping.tally(block, results), writer.pack(writer.encode(block, results))
 
     return ordered(work, pieces, threads)
 

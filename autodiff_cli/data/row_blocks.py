@@ -307,6 +307,10 @@ class Writer:
         """Convert rows to the argument of ``write``.  This method is thread-safe."""
         raise NotImplementedError
 
+    def pack(self, encoded: Any) -> Any:
+        """Return encoded rows in the form that is written to the file, as far as this takes time.  This method is thread-safe."""
+        return encoded
+
     def without_slices(self, encoded: Any) -> Any:
         """Return encoded rows for another process, without slices of larger buffers."""
         return encoded

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from autodiff_cli.data.column_values import cell_values, json_text, nullable
+from autodiff_cli.data.compression import CompressedFile
 from autodiff_cli.data.native_text import Lines, Part, is_fast, is_writable, write_rows
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.data.row_texts import CELL, Buffers, json_texts, number_texts, row_texts, slices, writable
@@ -19,6 +20,10 @@ class TextWriter(Writer):
     """
 
     _head = b""
+
+    def pack(self, encoded: Buffers) -> Buffers:
+        """Compress encoded rows if the output is compressed.  This method is thread-safe."""
+        return [self._file.pack(encoded)] if isinstance(self._file, CompressedFile) and any(encoded) else encoded
 
     def write(self, encoded: Buffers) -> None:
         for buffer in (self._head, *encoded):
