@@ -76,13 +76,13 @@ _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 
 def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
-    read, write = "arrow.ArrowReader", "arrow.ArrowWriter"
+    read, write = "arrow:ArrowReader", "arrow:ArrowWriter"
     result = Format(name, suffixes, (), read, write, binary=True, library=library)
     return result._replace(magic=(b"ARROW1", b"FEA1"), stream_magic=(b"\xff\xff\xff\xff",))
 
 
 _DECLARED = (
-    Format("table", uses=("result", "formula", "graph"), writer="table.TableWriter", for_people=True),
+    Format("table", uses=("result", "formula", "graph"), writer="table:TableWriter", for_people=True),
     Format("plain", (".txt",), _TABLE),
     Format("dot", (".dot", ".gv"), ("graph", "graph file")),
     Format("mermaid", (".mmd", ".mermaid"), ("graph", "graph file")),
@@ -90,23 +90,23 @@ _DECLARED = (
     Format("png", (".png",), ("graph file", "plot file", "fit picture"), binary=True),
     Format("pdf", (".pdf",), ("plot file", "fit picture"), binary=True),
     Format("html", (".html", ".htm"), ("explanation file", "program file", "plot file", "fit picture")),
-    Format("json", (".json",), _DATA, writer="text.JsonWriter", json=True),
-    Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson.NdjsonReader", "text.NdjsonWriter", json=True, unit="lines"),
-    Format("csv", (".csv",), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", ",", unit="lines", nameless=True),
-    Format("tsv", (".tsv", ".tab"), _DATA, "delimited.DelimitedReader", "text.DelimitedWriter", "\t", unit="lines", nameless=True),
-    Format("markdown", (".md",), _DATA, writer="text.MarkdownWriter", for_people=True),
+    Format("json", (".json",), _DATA, writer="text:JsonWriter", json=True),
+    Format("ndjson", (".ndjson", ".jsonl"), _DATA, "ndjson:NdjsonReader", "text:NdjsonWriter", json=True, unit="lines"),
+    Format("csv", (".csv",), _DATA, "delimited:DelimitedReader", "text:DelimitedWriter", ",", unit="lines", nameless=True),
+    Format("tsv", (".tsv", ".tab"), _DATA, "delimited:DelimitedReader", "text:DelimitedWriter", "\t", unit="lines", nameless=True),
+    Format("markdown", (".md",), _DATA, writer="text:MarkdownWriter", for_people=True),
     Format("latex", (".tex",), ("formula", "formula file", "explanation file")),
     Format(
         "npy",
         (".npy",),
-        reader="npy.NpyReader",
-        writer="npy.NpyWriter",
+        reader="npy:NpyReader",
+        writer="npy:NpyWriter",
         binary=True,
         stream_magic=(b"\x93NUMPY",),
         unit="rows",
         nameless=True,
     ),
-    Format("npz", (".npz",), (), "npy.NpzReader", "npy.NpzWriter", binary=True, magic=(b"PK",)),
+    Format("npz", (".npz",), (), "npy:NpzReader", "npy:NpzWriter", binary=True, magic=(b"PK",)),
     _arrow("parquet", (".parquet", ".pq"), "Parquet")._replace(magic=(b"PAR1",), stream_magic=(), unit="groups"),
     _arrow("arrow", (".arrow", ".ipc"), "Arrow IPC"),
     _arrow("feather", (".feather",), "Feather"),

@@ -78,21 +78,6 @@ def dense(column: ArrowArray) -> ArrowArray:
     return without_views(column)
 
 
-def truths(cells: ArrowArray, words: Sequence[str]) -> Array:
-    """Return 0 for each text in the first half of ``words``, and 1 for each in the second half, as float64.
-
-    Raises:
-        ArrowInvalid: if a text is not one of the words.
-    """
-    import pyarrow as pa
-    from pyarrow import compute
-
-    positions = compute.index_in(cells, pa.array(words))
-    if positions.null_count:
-        raise pa.ArrowInvalid("not true or false")
-    return np.where(positions.to_numpy() < len(words) // 2, 0.0, 1.0)
-
-
 def without_views(column: ArrowArray) -> ArrowArray:
     """Return an Arrow array of strings as an array without views; return other arrays unchanged."""
     plain = _WITHOUT_VIEWS.get(str(column.type))

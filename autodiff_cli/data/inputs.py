@@ -142,7 +142,7 @@ def reader(source: Input) -> Reader:
     file = opened(source.path, source.style, source.title)
     try:
         inner = readers.reader(source, file)
-        return HiveReader(inner, source.values) if source.values else inner
+        return cast("Reader", HiveReader(inner, source.values)) if source.values else inner
     except BaseException:
         file.close()
         raise

@@ -86,7 +86,6 @@ KNOWN = {
         '("exp", "exp2"), _rising(bounds=_POSITIVE)',
     ),
     "a power with a negative base": ("solvers/intervals/rules.py", "0 < base <= 1", "True"),
-    "a dictionary that is lost": ("data/readers/hive.py", "return self._inside.is_random_access", "return False"),
     "a proof by a higher derivative": ("solvers/minima/degenerate.py", "order % 2 == 0", "order // 2 == 0"),
     "a picture of Graphviz": ("graph_drawing/dot.py", "if done.returncode:", "if True:"),
     "one zero in a product": ("ops/rules/counting.py", "zero * (there == 1)", "zero * (there == 2)"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import IO
 
 from autodiff_cli.data.row_blocks import Input, Reader
+from autodiff_cli.lazy import named
 
 
 def reader(source: Input, file: IO[bytes]) -> Reader:
@@ -16,6 +16,5 @@ def reader(source: Input, file: IO[bytes]) -> Reader:
         UsageError: if the given column names do not fit the file.
         MissingPackage: if the format needs a package that is not installed.
     """
-    module, _, name = source.format.reader.partition(".")
-    result: Reader = getattr(import_module(f"{__name__}.{module}"), name)(source, file)
+    result: Reader = named(f"{__name__}.{source.format.reader}")(source, file)
     return result

@@ -18,7 +18,7 @@ from autodiff_cli.data.column_values import TRUTHS, is_number, masked
 from autodiff_cli.data.native_text import Cells, is_fast, read_cells
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
-from autodiff_cli.data.row_blocks import BadRows, Block, Column, Input, ReadRequest
+from autodiff_cli.data.row_blocks import ArrowArray, BadRows, Block, Column, Input, ReadRequest
 from autodiff_cli.data.row_texts import arrow_strings
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
@@ -28,9 +28,13 @@ from autodiff_cli.wording import plural
 _LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
 
 
+Wrong = list[tuple[int, str]]
+"""The position of the row and the text of each cell that is not a number."""
+
+
 @dataclass(slots=True)
 class _Rows:
-    """The cells of rows, with their text and line numbers.
+    """The cells of rows that the csv module parsed, with their text and line numbers.
 
     Attributes:
         cells: the cells of each row.
@@ -42,9 +46,33 @@ class _Rows:
     raws: Sequence[str]
     lines: Sequence[int]
 
-    def column(self, i: int) -> list[str]:
+    def texts(self, i: int) -> list[str]:
         """Return the cells of a column."""
         return [row[i] for row in self.cells]
+
+    def numbers(self, i: int, dialect: Dialect) -> tuple[Floats, Wrong]:
+        """Return the numbers of a column, and the cells that are not numbers."""
+        cells = self.texts(i)
+        array, wrong = numbers_in(_with_points(cells, dialect))
+        return array, [(position, cells[position]) for position in wrong]
+
+
+class _ReadRows:
+    """The cells of rows that machine code read; see ``_Rows``."""
+
+    def __init__(self, cells: Cells, first: int) -> None:
+        self._cells = cells
+        self.lines: Sequence[int] = range(first, first + cells.rows)
+
+    def texts(self, i: int) -> ArrowArray:
+        return arrow_strings(self._cells.texts[i])
+
+    def numbers(self, i: int, dialect: Dialect) -> tuple[Floats, Wrong]:
+        """Return the numbers of a column, and the cells that are not numbers; Python converts those that are unusual."""
+        array, others = self._cells.numbers[i], [(row, text or b"") for row, column, text in self._cells.others if column == i]
+        rows, unread = [row for row, _ in others], [text.decode() for _, text in others]
+        array[rows], wrong = numbers_in(_with_points(unread, dialect))
+        return array, [(rows[k], unread[k]) for k in wrong]
 
 
 @dataclass(slots=True)
@@ -172,71 +200,48 @@ class DelimitedReader(TextReader):
 
     def block(self, piece: _CsvLines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
+        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
+        copies_raw = request.raw == self.delimiter
         cells = self._cells(piece.data, request) if piece.rows is None and is_fast(len(piece.data)) else None
         if cells is not None:
-            return self._converted(cells, piece, request)
-        return self._checked(piece.rows or self._parsed(piece.data, piece.first)[0], request)
-
-    def _places(self, request: ReadRequest) -> tuple[dict[str, int], set[str], set[str]]:
-        """Return the position of each column, the columns that are copied as texts, and all columns whose texts are needed."""
-        copies = () if request.raw == self.delimiter else request.copies
-        texts = {name for name in copies if request.text or name not in request.numbers}
-        return {name: i for i, name in enumerate(self.columns)}, texts, {*texts, *request.texts}
+            return self._block(_ReadRows(cells, piece.first), piece.data if copies_raw else None, request, bad)
+        rows = piece.rows or self._parsed(piece.data, piece.first)[0]
+        raw = list(rows.raws) if copies_raw else None
+        if not set(map(len, rows.cells)) <= {len(self.columns)}:
+            self._pad(rows, raw, bad)
+        return self._block(rows, raw, request, bad)
 
     def _cells(self, data: bytes, request: ReadRequest) -> Cells | None:
         """Return the cells that machine code reads; ``None`` if the csv module has to read them."""
-        place, _, texts = self._places(request)
+        copies = () if request.raw == self.delimiter else request.copies
+        texts = {*request.texts, *(name for name in copies if request.text or name not in request.numbers)}
         if texts and pyarrow_if_there() is None:
             return None
-        numbers, positions = ([place[name] for name in names] for names in (request.numbers, texts))
+        numbers, positions = ([self.columns.index(name) for name in names] for names in (request.numbers, texts))
         return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, positions)
 
-    def _converted(self, cells: Cells, piece: _CsvLines, request: ReadRequest) -> Block:
-        """Return the rows of cells that machine code read."""
-        place, copied, texts = self._places(request)
-        lines = range(piece.first, piece.first + cells.rows)
-        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        numbers, columns = {name: cells.numbers[place[name]] for name in request.numbers}, dict[str, Column]()
-        empty: dict[str, list[int]] = {name: [] for name in request.numbers}
+    def _block(self, rows: _Rows | _ReadRows, raw: list[str] | bytes | None, request: ReadRequest, bad: BadRows) -> Block:
+        """Return rows as a block; ``raw`` is their text if it is copied to the output."""
+        place = {name: i for i, name in enumerate(self.columns)}
+        numbers: dict[str, Floats] = {}
+        empty: dict[str, list[int]] = {}
         for name in request.numbers:
-            others = [(row, text or b"") for row, column, text in cells.others if column == place[name]]
-            rows, unread = [row for row, _ in others], [text.decode() for _, text in others]
-            numbers[name][rows], wrong = numbers_in(_with_points(unread, self._dialect))
-            empty[name] = self._add_wrong(name, [(rows[i], unread[i]) for i in wrong], lines, bad)
-        strings = {name: arrow_strings(cells.texts[place[name]]) for name in texts}
-        for name in () if request.raw == self.delimiter else request.copies:
-            columns[name] = strings[name] if name in copied else masked(numbers[name], empty[name])
-        raw = piece.data if request.raw == self.delimiter else None
-        compared = {name: strings[name] for name in request.texts}
-        return bad.applied_to(Block(cells.rows, numbers, columns, raw, bad.where, lines, texts=compared))
+            numbers[name], wrong = rows.numbers(place[name], self._dialect)
+            empty[name] = self._add_wrong(name, wrong, rows.lines, bad)
+        columns: dict[str, Column] = {}
+        for name in request.copies if raw is None else ():
+            as_number = name in numbers and not request.text
+            columns[name] = masked(numbers[name], empty[name]) if as_number else rows.texts(place[name])
+        texts = {name: rows.texts(place[name]) for name in request.texts}
+        return bad.applied_to(Block(len(rows.lines), numbers, columns, raw, bad.where, rows.lines, texts=texts))
 
-    def _add_wrong(self, name: str, cells: Sequence[tuple[int, str]], lines: Sequence[int], bad: BadRows) -> list[int]:
+    def _add_wrong(self, name: str, cells: Wrong, lines: Sequence[int], bad: BadRows) -> list[int]:
         """Record cells of a column that are not numbers, by the position of their row, and return the positions of empty cells."""
         for position, cell in cells:
             header = lines[position] == 1 and cell.strip() == name
             hint = f"remove {setting('columns')}, because the first line is a header" if header else self._decimal(cell)
             bad.add_cell(position, lines[position], name, cell, hint)
         return [position for position, cell in cells if not cell]
-
-    def _checked(self, rows: _Rows, request: ReadRequest) -> Block:
-        lines = rows.lines
-        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        raw = list(rows.raws) if request.raw == self.delimiter else None
-        if not set(map(len, rows.cells)) <= {len(self.columns)}:
-            self._pad(rows, raw, bad)
-        place = {name: i for i, name in enumerate(self.columns)}
-        numbers: dict[str, Floats] = {}
-        empty: dict[str, list[int]] = {}
-        for name in request.numbers:
-            cells = rows.column(place[name])
-            numbers[name], wrong = numbers_in(_with_points(cells, self._dialect))
-            empty[name] = self._add_wrong(name, [(position, cells[position]) for position in wrong], lines, bad)
-        columns: dict[str, Column] = {}
-        for name in request.copies if raw is None else ():
-            as_number = name in numbers and not request.text
-            columns[name] = masked(numbers[name], empty[name]) if as_number else rows.column(place[name])
-        texts = {name: rows.column(place[name]) for name in request.texts}
-        return bad.applied_to(Block(len(lines), numbers, columns, raw, bad.where, lines, texts=texts))
 
     def _decimal(self, cell: str) -> str | None:
         """Return a hint for a cell that is a number with a decimal comma; ``None`` for another cell."""

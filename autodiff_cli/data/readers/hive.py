@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff_cli.data.column_values import is_number, json_text
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there, pyarrow_loaded
-from autodiff_cli.data.row_blocks import BadRows, Block, Column, ParquetLayout, PartitionValue, Reader, ReadRequest
+from autodiff_cli.data.row_blocks import BadRows, Block, Column, PartitionValue, Reader, ReadRequest
 from autodiff_cli.report.machine_readable import delimited
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -40,8 +40,8 @@ def _value(text: str, is_integer: bool) -> PartitionValue:
     return PartitionValue(value, "int32" if is_integer else "string")
 
 
-class HiveReader(Reader):
-    """A reader that adds columns with one value for all rows of the file.
+class HiveReader:
+    """A reader that adds columns with one value for all rows of the file, and otherwise is the reader of the file.
 
     Args:
         inside: the reader of the file.
@@ -51,14 +51,11 @@ class HiveReader(Reader):
     def __init__(self, inside: Reader, values: Mapping[str, PartitionValue]) -> None:
         self._inside = inside
         self._values = {name: value for name, value in values.items() if name not in inside.columns}
-        self.name, self.form, self.nested = inside.name, inside.form, inside.nested
-        self.parallel, self.total, self.done = inside.parallel, inside.total, inside.done
         self.columns = (*inside.columns, *self._values)
+        self.only: list[str] | None = None
 
-    @property
-    def estimate(self) -> float:
-        """The approximate number of rows; see ``Reader``."""
-        return self._inside.estimate
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inside, name)
 
     @property
     def schema(self) -> Any:
@@ -68,21 +65,11 @@ class HiveReader(Reader):
             schema = schema.append(pyarrow_if_there().field(name, pyarrow_if_there().type_for_alias(kind)))
         return schema
 
-    @property
-    def is_random_access(self) -> bool:
-        return self._inside.is_random_access
-
-    @property
-    def layout(self) -> ParquetLayout | None:
-        return self._inside.layout
-
     def pieces(self) -> Iterator[Any]:
+        """Yield the pieces of the file; see ``Reader.pieces``."""
         if self.only is not None:
             self._inside.only = [name for name in self.only if name not in self._values]
-        for piece in self._inside.pieces():
-            self.done = self._inside.done
-            yield piece
-        self.done = self._inside.done
+        return self._inside.pieces()
 
     def block(self, piece: Any, request: ReadRequest) -> Block:
         """Return the rows of a piece with the partition columns; see ``Reader.block``."""
@@ -96,9 +83,6 @@ class HiveReader(Reader):
         block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.copies if n in self._values}}
         block.texts = {**block.texts, **{n: self._column(n, block.rows) for n in request.texts if n in self._values}}
         return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
-
-    def close(self) -> None:
-        self._inside.close()
 
     def _column(self, name: str, rows: int) -> Column:
         value, kind = self._values[name]

@@ -74,15 +74,23 @@ class NdjsonReader(TextReader):
     def block(self, piece: _JsonLines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""
         data = piece.data.replace(b"\r\n", b"\n")
+        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         cells = self._members(data, request) if is_fast(len(data)) else None
-        if cells is not None:
-            return self._converted(cells, _JsonLines(data, piece.first), request)
+        if cells is None:
+            return self._parsed(piece, request, bad)
+        lines = range(piece.first, piece.first + cells.rows)
+        numbers = {name: _with_unusual(cells, i, name, lines, bad) for i, name in enumerate(request.numbers)}
+        texts = {name: arrow_strings(cells.texts[len(numbers) + i]) for i, name in enumerate(request.texts)}
+        raw = data if request.raw == self.form else None
+        return bad.applied_to(Block(cells.rows, numbers, {}, raw, bad.where, lines, texts=texts))
+
+    def _parsed(self, piece: _JsonLines, request: ReadRequest, bad: BadRows) -> Block:
+        """Return the rows of a piece whose objects Python parses."""
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
         if len(raws) < len(texts) - 1:
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
-        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         objects = list(map(_object, raws))
         if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):
             objects = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in objects]
@@ -101,20 +109,6 @@ class NdjsonReader(TextReader):
         paths = [[column, *fields] for column, fields in (field_of(name, self._known) for name in names)]
         count = len(request.numbers)
         return read_members(data, lines_in(data), paths, request.new if request.raw else (), range(count), range(count, len(names)))
-
-    def _converted(self, cells: Cells, piece: _JsonLines, request: ReadRequest) -> Block:
-        """Return the rows of members that machine code read."""
-        lines = range(piece.first, piece.first + cells.rows)
-        bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
-        for i, name in enumerate(request.numbers):
-            others = [(row, text) for row, column, text in cells.others if column == i]
-            values = [None if text is None else json.loads(text) for _, text in others]
-            rows = [row for row, _ in others]
-            cells.numbers[i][rows] = _numbers(name, values, [lines[row] for row in rows], bad, rows)
-        numbers = {name: cells.numbers[i] for i, name in enumerate(request.numbers)}
-        texts = {name: arrow_strings(cells.texts[len(numbers) + i]) for i, name in enumerate(request.texts)}
-        raw = piece.data if request.raw == self.form else None
-        return bad.applied_to(Block(cells.rows, numbers, {}, raw, bad.where, lines, texts=texts))
 
     def _cells(self, name: str, rows: list[_Row]) -> list[Any]:
         """Return the values of a column, or of a field inside a column; a missing value is ``None``."""
@@ -172,6 +166,15 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows, ro
         else:
             bad.add_cell(i if rows is None else rows[i], lines[i], name, cell)
     return array
+
+
+def _with_unusual(cells: Cells, i: int, name: str, lines: Sequence[int], bad: BadRows) -> Floats:
+    """Return the numbers of a member that machine code read; Python converts those that are unusual."""
+    others = [(row, text) for row, column, text in cells.others if column == i]
+    rows = [row for row, _ in others]
+    values = [None if text is None else json.loads(text) for _, text in others]
+    cells.numbers[i][rows] = _numbers(name, values, [lines[row] for row in rows], bad, rows)
+    return cells.numbers[i]
 
 
 def _is_text(value: object) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from autodiff_cli.data.row_blocks import OutputStyle, Writer
+from autodiff_cli.lazy import named
 
 
 def writer(style: OutputStyle) -> Writer:
@@ -13,8 +12,7 @@ def writer(style: OutputStyle) -> Writer:
     Raises:
         MissingPackage: if the format needs a package that is not installed.
     """
-    module, _, name = style.format.writer.partition(".")
-    result: Writer = getattr(import_module(f"{__name__}.{module}"), name)(style)
+    result: Writer = named(f"{__name__}.{style.format.writer}")(style)
     if not style.total:
         return result
     from autodiff_cli.data.writers.totals import TotalsWriter
