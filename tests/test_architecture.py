@@ -42,7 +42,7 @@ BUDGETS = {
     "cli": 4291,
     "code_generation": 1023,
     "compiler": 2969,
-    "data": 5786,
+    "data": 5856,
     "derivatives": 1063,
     "evaluation": 3535,
     "explanation": 2027,
