@@ -61,13 +61,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
             continue
         if kind == "_SEPARATOR" and open_brackets:
-            opened = open_brackets[-1]
-            raise ParseError(
-                f"';' ends a statement, and '{opened.text}' is still open",
-                span=(opened.span[0], span[1]),
-                source=source,
-                hint=f"write ',' between values, or close the bracket with '{_OPEN[opened.text]}' before ';'",
-            )
+            raise _open_bracket_error(open_brackets[-1], span[1], source)
         if kind == "NAME":
             if not text.isidentifier():
                 # A regular expression treats a superscript as a letter, but a name cannot contain it.
@@ -85,10 +79,19 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         if len(tokens) > MOST_TOKENS and not lifted():
             raise _too_long_error(f"more than {MOST_TOKENS:,} words and signs")
     if open_brackets:
-        opened = open_brackets[-1]
-        raise ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{_OPEN[opened.text]}'")
+        raise _open_bracket_error(open_brackets[-1], None, source)
     tokens.append(Syntax("$END", [], "", (len(source), len(source))))
     return tokens
+
+
+def _open_bracket_error(opened: Syntax, end: int | None, source: str) -> ParseError:
+    """Return the error for a bracket that is open where a statement ends with ``;``, or at the end of the text: ``None``."""
+    closing = _OPEN[opened.text]
+    if end is None:
+        return ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{closing}'")
+    message = f"';' ends a statement, and '{opened.text}' is still open"
+    hint = f"write ',' between values, or close the bracket with '{closing}' before ';'"
+    return ParseError(message, span=(opened.span[0], end), source=source, hint=hint)
 
 
 def _pop_bracket(token: Syntax, open_brackets: list[Syntax], source: str) -> None:

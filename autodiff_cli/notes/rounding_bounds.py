@@ -222,19 +222,7 @@ class Tape:
             primitive = value.primitive
             if primitive is None:
                 continue
-            cotangent = cotangents.pop(value.number)
-            if primitive.of_sequence:
-                (vjp,) = primitive.vjps.values()
-                assert vjp is not None
-                shapes = tuple(_shape(item) for item in value.args[0])
-                parts = [(item, vjp(cotangent, i, shapes, *value.args[1:])) for i, item in enumerate(value.args[0])]
-            else:
-                parts = [
-                    (value.args[rule.position], rule.vjp(cotangent, *rule.values(value.args, value)))
-                    for rule in _rules(primitive)
-                    if isinstance(value.args[rule.position], Bounded)
-                ]
-            for argument, part in parts:
+            for argument, part in _argument_cotangents(primitive, value, cotangents.pop(value.number)):
                 if not isinstance(argument, Bounded) or part is None:
                     continue
                 if _shape(part) != argument.shape:
@@ -245,6 +233,20 @@ class Tape:
                     cotangents[argument.number] = part
                     heapq.heappush(pending, -argument.number)
         return [cotangents.get(variable.number) if isinstance(variable, Bounded) else None for variable in variables]
+
+
+def _argument_cotangents(primitive: Primitive, value: Bounded, cotangent: Any) -> list[tuple[Any, Any]]:
+    """Return each argument of the operation that computed a value, with its cotangent."""
+    if primitive.of_sequence:
+        (vjp,) = primitive.vjps.values()
+        assert vjp is not None
+        shapes = tuple(_shape(item) for item in value.args[0])
+        return [(item, vjp(cotangent, i, shapes, *value.args[1:])) for i, item in enumerate(value.args[0])]
+    return [
+        (value.args[rule.position], rule.vjp(cotangent, *rule.values(value.args, value)))
+        for rule in _rules(primitive)
+        if isinstance(value.args[rule.position], Bounded)
+    ]
 
 
 def _is_true(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from autodiff_cli.report.control_characters import visible
 from autodiff_cli.wording import two_lines
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from autodiff_cli.arrays import Floats
@@ -95,26 +96,9 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     left, right, low, high = plot.window
     x, y, error, residuals = plot.thinned()
-    label = f"{100 * plot.level:g} %"
     title = two_lines(visible(plot.title), 87)
     above.set_title(title, loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
-    if plot.new is not None:
-        band = {"color": colors.curves[0], "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}
-        above.plot(plot.curve[0], plot.curve[1] - plot.new, label=f"{label} band for a new measurement", **band)
-        above.plot(plot.curve[0], plot.curve[1] + plot.new, **band)
-    if plot.mean is not None:
-        ends = plot.curve[1] - plot.mean, plot.curve[1] + plot.mean
-        above.fill_between(
-            plot.curve[0],
-            *ends,
-            color=colors.curves[0],
-            alpha=0.2,
-            linewidth=0,
-            zorder=1,
-            label=f"{label} band for the curve",
-            gid="mean",
-        )
-    above.plot(*plot.curve, color=colors.curves[0], linewidth=2, zorder=3, label="fit", gid="curve")
+    _draw_curve(above, plot, colors.curves[0])
     points = {"color": colors.curves[1], "markersize": 5 if len(x) < 200 else 2.5, "zorder": 4, "linestyle": "none", "marker": "o"}
     if error is None:
         above.plot(x, y, label="data", gid="data", **points)
@@ -134,3 +118,16 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     below.set_ylabel(plot.unit)
     below.set_xlabel(plot.across)
     above.legend(loc="best")
+
+
+def _draw_curve(axes: Axes, plot: FittedPlot, color: str) -> None:
+    """Draw the curve, its confidence band and its prediction band."""
+    label, (x, y) = f"{100 * plot.level:g} %", plot.curve
+    if plot.new is not None:
+        band: dict[str, Any] = {"color": color, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}
+        axes.plot(x, y - plot.new, label=f"{label} band for a new measurement", **band)
+        axes.plot(x, y + plot.new, **band)
+    if plot.mean is not None:
+        shade: dict[str, Any] = {"color": color, "alpha": 0.2, "linewidth": 0, "zorder": 1, "gid": "mean"}
+        axes.fill_between(x, y - plot.mean, y + plot.mean, label=f"{label} band for the curve", **shade)
+    axes.plot(x, y, color=color, linewidth=2, zorder=3, label="fit", gid="curve")
