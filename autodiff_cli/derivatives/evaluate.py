@@ -201,9 +201,8 @@ def evaluate(
 def _check_order(order: int, least: int, backward: int | None) -> None:
     """Raise an error if the order is less than ``least`` or too high, or does not suit the number of backward passes."""
     if order < least:
-        raise UsageError(
-            f"the order must be {least} or more, not {order}", hint="use 1 for the gradient, or 2 to add the second derivatives"
-        )
+        hint = "use 1 for the gradient, or 2 to add the second derivatives"
+        raise UsageError(f"the order must be {least} or more, not {order}", hint=hint)
     if order == 0 and backward:
         raise UsageError("order 0 is the value alone, without a backward pass", hint=f"leave out {setting('backward')}")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")

@@ -117,7 +117,6 @@ def _single_number(text: str, name: str, variable: str) -> float:
     """Return the value of an expression that is one number."""
     value = np.asarray(constant_value(text, name, variable))
     if value.size != 1:
-        raise UsageError(
-            f"{setting(name, variable)}: '{text}' is not a single number", hint="use a single number for each end of a range"
-        )
+        hint = "use a single number for each end of a range"
+        raise UsageError(f"{setting(name, variable)}: '{text}' is not a single number", hint=hint)
     return float(value.reshape(()))

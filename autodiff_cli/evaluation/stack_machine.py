@@ -279,9 +279,8 @@ class Machine(Operations):
             if name in scope:
                 return scope[name]
         hint = module_hint(name, node.span, self.source) or suggestion(name, [*self._scope, *self.names, *self.functions])
-        raise UnknownName(
-            f"'{name}' has no value here", span=node.span, source=self.source, hint=hint or f"assign a value first: {name} = ..."
-        )
+        hint = hint or f"assign a value first: {name} = ..."
+        raise UnknownName(f"'{name}' has no value here", span=node.span, source=self.source, hint=hint)
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
         """Return the function with the name in a call or a method call.

@@ -132,9 +132,8 @@ class SymbolicEvaluator(Evaluator):
     def over_index(self, node: Syntax, limits: list[Any]) -> Any:
         """Return the work of a sum or product over an index, whose limits must be numbers."""
         if _contains_symbol(limits):
-            raise MissingValue(
-                f"the limits of {node.children[0].text} must be known", hint=f"give them values with {setting('const', 'n=10')}"
-            )
+            hint = f"give them values with {setting('const', 'n=10')}"
+            raise MissingValue(f"the limits of {node.children[0].text} must be known", hint=hint)
         return super().over_index(node, limits)
 
     def define(self, node: Syntax, values: list[Any]) -> Any:

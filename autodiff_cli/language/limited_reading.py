@@ -96,9 +96,8 @@ def too_long_error(name: str, most: int) -> LimitError:
 
 def unreadable_error(path: str | None, error: OSError) -> FileError:
     """Return the error for a file that cannot be opened or read."""
-    return FileError(
-        f"cannot read {display_name(path)}: {error.strerror or error}", hint=None if path is None else _unreadable_hint(path)
-    )
+    hint = None if path is None else _unreadable_hint(path)
+    return FileError(f"cannot read {display_name(path)}: {error.strerror or error}", hint=hint)
 
 
 def _unreadable_hint(path: str) -> str | None:

@@ -111,9 +111,8 @@ def _pop_bracket(token: Syntax, open_brackets: list[Syntax], source: str) -> Non
 
 
 def _too_long_error(size: str) -> LimitError:
-    return LimitError(
-        f"the expression is too long: {size}", hint=f"lift the limit with {setting('no_limits')} if the command supports it"
-    )
+    hint = f"lift the limit with {setting('no_limits')} if the command supports it"
+    return LimitError(f"the expression is too long: {size}", hint=hint)
 
 
 _CHARACTER_HINTS = {
@@ -360,10 +359,9 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
         return ParseError("unexpected ','", span=tokens[comma].span, source=source, hint=_comma_hint(source, tokens, comma))
     if token.kind == "$END" or token.kind == "_SEPARATOR":
         assert before is not None
-        return ParseError(
-            f"the expression is incomplete after '{before.text}'", span=before.span, source=source, hint="complete the expression"
-        )
-    hint = None
+        hint = "complete the expression"
+        return ParseError(f"the expression is incomplete after '{before.text}'", span=before.span, source=source, hint=hint)
+    hint = ""
     if token.kind == "EQUAL":
         hint = "write == to compare, or put 'name = expression' at the start of a statement"
     elif token.kind == "COLON" and _TABLES["literals"][".."] in expected:
@@ -374,4 +372,4 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
         hint = f"write a value before '{text}'"
     elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):
         hint = "write a conditional as 'a if condition else b'"
-    return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint)
+    return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint or None)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from autodiff_cli.evaluation.evaluation import Evaluation
+
+    Numbers = Sequence[tuple[str, ArrayLike | None]]
+    """The derivatives, each with its name in messages."""
     from autodiff_cli.evaluation.note_phrases import Note
 
 MOST_OF_A_KIND = 5
@@ -36,9 +39,7 @@ _NAMES = {
 }
 
 
-def notes_on(
-    evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool = True
-) -> list[Note]:
+def notes_on(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: bool = True) -> list[Note]:
     """Return the notes on one evaluation.
 
     Args:

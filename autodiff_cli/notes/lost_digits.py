@@ -28,9 +28,8 @@ from autodiff_cli.notes.switches import switches
 from autodiff_cli.number_text import number_text
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.notes import Numbers
     from autodiff_cli.notes.rounding_trials import Derivatives, Key
     from autodiff_cli.precise.arithmetic import Real
     from autodiff_cli.precise.reference import Reference
@@ -59,9 +58,7 @@ class _Deviation(NamedTuple):
         return f"{self.name} is {number_text(self.value)} and should be {number_text(self.true)}"
 
 
-def lost_digit_notes(
-    evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int, shows_value: bool
-) -> list[Note]:
+def lost_digit_notes(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: bool) -> list[Note]:
     """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
     exact = _ExactComparison(evaluation, min(max(order, 1), MOST_ORDER))
     steps, value_lost = find_digit_losses(evaluation.trace, evaluation.output, evaluation.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +15,15 @@ from autodiff_cli.notes.nonfinite_value import is_finite
 from autodiff_cli.notes.step_gradients import step_gradients
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from autodiff_cli.evaluation.evaluation import Evaluation
+    from autodiff_cli.notes import Numbers
 
     Array = NDArray[np.floating]
 
 
-def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Sequence[tuple[str, ArrayLike | None]], order: int) -> list[Note]:
+def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: int) -> list[Note]:
     """Return the note on the first non-finite derivative, if the value is finite."""
     bad = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
     if not bad or not is_finite(evaluation.output._data):
