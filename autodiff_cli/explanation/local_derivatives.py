@@ -70,6 +70,8 @@ class DerivativeFormula:
 def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormula]:
     """Return the declared derivative with respect to each parameter; parameters without a declared derivative are omitted."""
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
+    if primitive.partial is not None:
+        return {name: DerivativeFormula(None, primitive.partial(name)) for name in by}
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
     only = re.match(r"by (\w+): ", text)

@@ -62,6 +62,7 @@ class CotangentContribution:
         before: the gradient accumulated at the input so far; ``None`` for the first contribution.
         formula: the local derivative; or the VJP rule itself, in which ``%gradient`` is the upstream gradient.
         words: the VJP rule in words if it does not have a formula, or the convention at a kink; names are between backticks.
+        is_convention: whether the words are a convention at this point.
         local: the local derivative as numbers if the VJP rule multiplies by it, else ``None``.
         masked: whether some elements are not selected; they contribute 0 even if their derivative is inf or nan.
         to_leaf: whether the input is a leaf.
@@ -74,6 +75,7 @@ class CotangentContribution:
     before: Array | None
     formula: Syntax | None = None
     words: str | None = None
+    is_convention: bool = True
     local: Array | None = None
     masked: bool = False
     to_leaf: bool = False

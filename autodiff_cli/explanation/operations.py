@@ -189,6 +189,9 @@ class NodeOperations:
         if edge is not None:
             return name_tree(self.names.of_edge(edge))
         operands = self.operands(node)
+        if primitive.notation is not None and len(operands) == len(primitive.parameters):
+            tree: Syntax = primitive.notation([operands[key] for key in primitive.parameters])
+            return tree
         formula = None if primitive.name in FUNCTIONS else self._decomposed(node, primitive, operands)
         if formula is not None:
             return formula

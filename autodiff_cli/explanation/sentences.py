@@ -159,7 +159,7 @@ def _contribution(target: str, step: ExplainedStep, part: CotangentContribution,
         remark = f"for the {_nth(part.place)} `{part.to}`" if part.place else ""
         said.append(EquationText(local, [*formula, number], remark=remark))
         if part.words:
-            said.append(f"at this point by convention: {part.words}")
+            said.append(f"{'at this point by convention: ' if part.is_convention else ''}{part.words}")
         product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
         if part.is_broadcast:
             said.append(broadcast_text(part))

@@ -106,6 +106,8 @@ class Steps:
         elif formula is not None and formula.tree is not None and holds(formula.tree, arguments, local):
             contribution.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
         contribution.words = convention(node, arguments)
+        if node.primitive is not None and node.primitive.partial is not None and formula is not None:
+            contribution.words, contribution.is_convention = formula.text, False
         return True
 
     def _runs_again(self, node: Node) -> bool:

@@ -85,6 +85,7 @@ class Primitive(Declared, kw_only=True):
         decomposition: an expression of simpler operations, for export targets that lack the operation.
         precise: computes one element from numbers of many digits, given their arithmetic.
         interval: its interval rule, if it is not in the table of these rules.
+        partial: says how the derivative with respect to a parameter comes about, if no function declares it.
         notation: writes a call as an expression, given those of the arguments, if the primitive is not a function of the language.
         differentiable_args: the positions of the arguments that have a VJP rule.
     """
@@ -97,6 +98,7 @@ class Primitive(Declared, kw_only=True):
     decomposition: Decomposition | None = None
     precise: Callable[..., Any] | None = None
     interval: Callable[..., Any] | None = None
+    partial: Callable[[str], str] | None = None
     notation: Callable[..., Any] | None = None
 
     @cached_property

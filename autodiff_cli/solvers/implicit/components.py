@@ -75,6 +75,10 @@ class Components:
         """Return the expression of the components."""
         raise NotRecordable(f"'{self.name}' has no formula here")
 
+    def partial(self, i: int) -> str:
+        """Say how the derivative with respect to argument i comes about."""
+        return "a linear system"
+
     def _function(self, k: int, fixed: int, count: int) -> TensorFunction:
         """Return the public function of component k, an elementwise operation that exists as long as its function is used."""
 
@@ -108,6 +112,7 @@ class Components:
             precise=lambda *arguments: self.precise(*arguments)[k],
             interval=None if intervals is None else lambda _, operands: intervals(*operands)[k],
             notation=notation,
+            partial=lambda name: self.partial(self.parameters.index(name)),
         )
         call = general(primitive, NodeFactory(primitive, f"{self.name.capitalize()}Backward0", {}))
 

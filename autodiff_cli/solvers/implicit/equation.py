@@ -16,10 +16,10 @@ from autodiff_cli.autograd.printing import Size
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.errors import NotPrecise
-from autodiff_cli.language.tree import Syntax, unparse
+from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.solvers.implicit.components import Components, replayed
 from autodiff_cli.solvers.implicit.linear import solution, solved
-from autodiff_cli.solvers.implicit.notation import definition_tree
+from autodiff_cli.solvers.implicit.notation import body_tree, definition_tree
 from autodiff_cli.solvers.implicit.search import Choice
 from autodiff_cli.solvers.intervals.interval import Interval
 from autodiff_cli.solvers.roots.problem import RootProblem
@@ -75,6 +75,18 @@ class Equation(Components):
         slopes = replayed([slope for row in self._slopes for slope in (*row[:n], row[by])], at)
         rows = [slopes[j * (n + 1) : (j + 1) * (n + 1)] for j in range(n)]
         return g * -solution([row[:n] for row in rows], [row[n] for row in rows])[k]
+
+    def partial(self, i: int) -> str:
+        shown = {u.variable: name_tree(u.variable) for u in self.unknowns}
+        shown |= dict(zip((p.variable for p in self.constants), map(name_tree, self._written[1]), strict=True))
+        by = len(self.unknowns) + i - self._starts
+        texts = [unparse(body_tree(operand, shown)) for operand in (self.residuals[0], self._slopes[0][by], self._slopes[0][0])]
+        name, unknown = self._written[1][i - self._starts], self.unknowns[0].variable
+        if len(self.unknowns) > 1:
+            return f"a linear system: the Jacobian matrix of the equations, times the derivatives, is minus their derivatives by {name}"
+        return "from F = {2} = 0 follows d{0}/d{1} = -dF/d{1}/(dF/d{0}), with dF/d{1} = {3} and dF/d{0} = {4}".format(
+            unknown, name, *texts
+        )
 
     def tree(self, arguments: list[Syntax]) -> Syntax:
         call, names = self._written

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from autodiff_cli.language.tree import Syntax
     from autodiff_cli.precise.arithmetic import Arithmetic
 
-ACCURACY = 1e-14
+ACCURACY = 1.2e-14
 """The error, relative to the integral, that the quadrature asks for."""
 ACCEPTED = 1e-10
 """The largest relative error of an integral with a value."""
@@ -57,6 +57,11 @@ class Integral(Components):
             return g * self._derivative(i - 2).functions[0](*arguments)
         slope = self._at(arguments[i], arguments[2:])
         return g * (-slope if i == 0 else slope)
+
+    def partial(self, i: int) -> str:
+        return ("minus the integrand at the lower limit", "the integrand at the upper limit", "the integral of the derivative")[
+            min(i, 2)
+        ]
 
     def tree(self, arguments: list[Syntax]) -> Syntax:
         return definition_tree("integral", [self._variable], self._parameters, [self._integrand], arguments)

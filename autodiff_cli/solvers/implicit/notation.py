@@ -43,8 +43,7 @@ def definition_tree(
     taken = set().union(*(names_in(value) for value in values.values()))
     names = dict(zip(labels, _free_names(labels, taken), strict=True))
     values |= {label: name_tree(new) for label, new in names.items()}
-    order = sorted(values, key=lambda label: label in labels)
-    body = [_with_values(expression_tree(formula), values) for formula in formulas(Algebra(order), results)]
+    body = [body_tree(result, values) for result in results]
     if count > len(labels):
         bound = new_tree("index_range", new_token("NAME", names[labels[0]]), *starts)
     elif count == 1:
@@ -52,6 +51,11 @@ def definition_tree(
     else:
         bound = new_tree("equation", new_tree("list", *map(name_tree, names.values())), new_tree("list", *starts))
     return call_tree(name, bound, new_tree("list", *body) if len(body) > 1 else body[0])
+
+
+def body_tree(result: Operand, values: Mapping[str, Syntax]) -> Syntax:
+    """Return an operand of a body as an expression, with trees in place of the variables."""
+    return _with_values(expression_tree(formulas(Algebra([*values]), [result])[0]), values)
 
 
 def _free_names(names: Sequence[str], taken: set[str]) -> list[str]:

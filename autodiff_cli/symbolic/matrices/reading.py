@@ -104,6 +104,9 @@ class Reader(Evaluator):
         """Return a list that contains arrays as one array."""
         return Symbol(self.array(value)) if isinstance(value, list) and _has_symbol(value) else value
 
+    def define(self, node: Syntax, values: list[Any]) -> NoReturn:
+        raise NotRecordable(f"'{node.children[0].text}' has no formula for vectors and matrices, and no steps", hint=_HINT)
+
     def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if function.partials is not None:
             raise NotRecordable(f"'{function.name}' has user-written derivatives, which have no formula here", hint=_HINT)
