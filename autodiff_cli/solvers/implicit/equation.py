@@ -83,7 +83,7 @@ class Equation(Components):
         texts = [unparse(body_tree(operand, shown)) for operand in (self.residuals[0], self._slopes[0][by], self._slopes[0][0])]
         name, unknown = self._written[1][i - self._starts], self.unknowns[0].variable
         if len(self.unknowns) > 1:
-            return f"a linear system: the Jacobian matrix of the equations, times the derivatives, is minus their derivatives by {name}"
+            return f"the equations are linear in the derivatives: their Jacobian matrix times these is minus dF/d{name}"
         return "from F = {2} = 0 follows d{0}/d{1} = -dF/d{1}/(dF/d{0}), with dF/d{1} = {3} and dF/d{0} = {4}".format(
             unknown, name, *texts
         )
