@@ -219,7 +219,6 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._edges = ()
         self._saved = None
-        variable.extra()  # where a backward pass looks for hooks
         self._shape, self._dtype = variable._data.shape, variable._data.dtype
         self.sequence_nr = 0
         self._hooks = None
@@ -277,9 +276,10 @@ def leaf_edge(leaf: Tensor) -> Edge:
 
     The node has a reference to the leaf.  The reference from the leaf to the node is weak, so that they do not form a cycle.
     """
-    accumulator = (leaf._extra or leaf.extra()).accumulator
+    extra = leaf._extra or leaf.extra()  # a backward pass looks for hooks there
+    accumulator = extra.accumulator
     node = None if accumulator is None else accumulator()
     if node is None:
         node = AccumulateGrad(leaf)
-        leaf.extra().accumulator = weakref.ref(node)
+        extra.accumulator = weakref.ref(node)
     return (node, 0)

@@ -14,13 +14,9 @@ from autodiff_cli.limits import check_size
 
 
 def _product(x: Array, y: Array) -> Any:
-    if not x.ndim or not y.ndim:
-        raise ShapeError(
-            f"a matrix product expects tensors of at least one dimension, but got {x.ndim}D and {y.ndim}D tensors",
-            hint="use * to multiply by a number",
-        )
+    """Return the product of operands that have dimensions; the error for lengths that do not fit is PyTorch's."""
     try:
-        return np.matmul(x, y)
+        return x @ y
     except ValueError:
         if x.ndim == y.ndim == 2:
             raise ShapeError(
