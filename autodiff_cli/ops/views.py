@@ -56,11 +56,10 @@ def narrow(x: Value, dim: int, start: int, length: int) -> Any:
 def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
     """Return, for each element, the previous element along dim (with ``reverse``, the next), or ``edge`` at the border."""
     at = dimension(dim, len(x.shape))
-    length = x.shape[at]
-    if not length:
+    if not x.shape[at]:
         return x
     outside = np.full((*x.shape[:at], 1, *x.shape[at + 1 :]), edge, x.dtype)
-    rest = narrow(x, at, 1 if reverse else 0, length - 1)
+    rest = slice_key(x, key_along(x.shape, at, slice(1, None) if reverse else slice(None, -1)))
     return cat([rest, outside] if reverse else [outside, rest], at)
 
 
