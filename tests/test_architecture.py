@@ -53,7 +53,7 @@ BUDGETS = {
     "nn": 496,
     "notes": 2242,
     "numerics": 4470,
-    "ops": 5097,
+    "ops": 5096,
     "optim": 352,
     "plotting": 2180,
     "precise": 2225,
