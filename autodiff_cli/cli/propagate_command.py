@@ -29,13 +29,7 @@ class QuantityOptions(NamedTuple):
 _inputs = options.together(
     "inputs",
     QuantityOptions,
-    click.option(
-        "--at",
-        "-a",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Quantity and its uncertainty: L=0.994(1), L=0.994±0.001 or L=0.994+-0.001; L=0.994 has none.",
-    ),
+    options.starts("Quantity and its uncertainty: L=0.994(1), L=0.994±0.001 or L=0.994+-0.001; L=0.994 has none."),
     options.const,
     click.option(
         "--u",

@@ -7,7 +7,7 @@ from functools import cache
 
 
 @cache
-def _control() -> re.Pattern[str]:
+def _unsafe_characters() -> re.Pattern[str]:
     """Return the pattern of unsafe characters, compiled on first use, because this takes longer than the output of most texts.
 
     It matches the C0 control characters except tab and newline, DEL, the C1 control characters, characters that change the
@@ -21,12 +21,12 @@ def visible(text: str) -> str:
 
     Names, cells and files may contain control characters, which a terminal would execute.
     """
-    return text if text.isprintable() else _control().sub(_escaped, text)
+    return text if text.isprintable() else _unsafe_characters().sub(_escaped, text)
 
 
 def visible_json(text: str) -> str:
     r"""Return JSON with control characters escaped, such as ``\u001b``, which does not change its value."""
-    return text if text.isprintable() else _control().sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return text if text.isprintable() else _unsafe_characters().sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -21,22 +21,22 @@ _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 def for_people(error: AutodiffError) -> str:
     """Return the message, the source line with carets under the error, and the hint."""
     columns = _columns()
-    lines = [folded(f"error: {_named(error.message.rstrip())}", columns)]
+    lines = [folded(f"error: {_with_escaped_names(error.message.rstrip())}", columns)]
     if error.path is not None and error.line is not None:
         lines.append(f"  {error.path}, line {error.line}:".replace("\n", "\\n"))
     if error.span is not None and error.source:
         lines += [f"  {line}" for line in excerpt(error.source, error.span, min(_WIDEST, (columns or 100) - 8))]
     if error.hint:
-        lines.append(folded(f"  hint: {_named(error.hint)}", columns))
+        lines.append(folded(f"  hint: {_with_escaped_names(error.hint)}", columns))
     return visible("\n".join(lines))
 
 
 def note(text: str) -> str:
     """Return the text of a note, with a newline at the end."""
-    return visible(folded(f"note: {_named(text)}", _columns())) + "\n"
+    return visible(folded(f"note: {_with_escaped_names(text)}", _columns())) + "\n"
 
 
-def _named(text: str) -> str:
+def _with_escaped_names(text: str) -> str:
     """Return a text with the newlines in quoted names escaped, because the rest of a name would look like another message."""
     return _QUOTED.sub(lambda match: match.group().replace("\n", "\\n"), text) if "\n" in text else text
 

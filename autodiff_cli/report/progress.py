@@ -19,7 +19,7 @@ class Progress:
     """A progress bar with the number of rows, their rate and the remaining time, if standard error is a terminal.
 
     Args:
-        shown: whether to show the bar; ``False`` if results are printed to the terminal, where the bar would overwrite them.
+        visible: whether to show the bar; ``False`` if results are printed to the terminal, where the bar would overwrite them.
     """
 
     def __init__(self, visible: bool = True) -> None:

@@ -77,7 +77,7 @@ def rows_table(
     """Return a table of the rows of a file.
 
     Args:
-        kept, results: the names of the columns of the input, and of the computed columns.
+        inputs, results: the names of the columns of the input, and of the computed columns.
         rows: the values of each row, the input columns first.
         left_out: the number of rows omitted in the middle of the table.
         precision: the number of significant digits.
