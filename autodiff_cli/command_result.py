@@ -121,5 +121,5 @@ class CommandResult:
 
     __repr__ = __str__ = deferred("autodiff_cli.report.result_tables:text_with_notes")
 
-    _repr_html_: Callable[[object], str] | None = deferred("autodiff_cli.report.html:of_result")
+    _repr_html_: Callable[[object], str] | None = deferred("autodiff_cli.report.html:result_html")
     """The output in a notebook; ``None`` for results that are displayed as pictures."""

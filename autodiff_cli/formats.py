@@ -170,7 +170,7 @@ def uncompressed(path: str) -> str:
     return path[: len(path) - len(compression_of(path))]
 
 
-def of_suffix(path: str, known: tuple[str, ...]) -> str | None:
+def format_of_suffix(path: str, known: tuple[str, ...]) -> str | None:
     """Return the format with the suffix of a file name, or ``None`` if none of ``known`` has this suffix."""
     suffix = os.path.splitext(path)[1].lower()
     return next((name for name in known if suffix in FORMATS[name].suffixes), None)
@@ -194,7 +194,7 @@ def check_known(name: str, known: tuple[str, ...], option: str) -> str:
     return name
 
 
-def of_first_bytes(begins: bytes) -> str | None:
+def format_of_first_bytes(begins: bytes) -> str | None:
     """Return the binary format that the first bytes of a file show; ``None`` for text.
 
     Args:
@@ -205,7 +205,7 @@ def of_first_bytes(begins: bytes) -> str | None:
     return found if is_binary else None
 
 
-def of_path(path: str, known: tuple[str, ...], option: str) -> str:
+def format_of_path(path: str, known: tuple[str, ...], option: str) -> str:
     """Return the format of a file of rows by the suffix of its name.
 
     Args:
@@ -218,7 +218,7 @@ def of_path(path: str, known: tuple[str, ...], option: str) -> str:
     """
     compression = compression_of(path)
     plain = uncompressed(path)
-    form = of_suffix(plain, known)
+    form = format_of_suffix(plain, known)
     if form is not None and not (compression and FORMATS[form].binary):
         return form
     if form is not None:

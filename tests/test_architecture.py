@@ -39,10 +39,10 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10059,
-    "cli": 4291,
+    "cli": 4245,
     "code_generation": 1023,
     "compiler": 2969,
-    "data": 5856,
+    "data": 5865,
     "derivatives": 1062,
     "evaluation": 3532,
     "explanation": 2036,
@@ -57,7 +57,7 @@ BUDGETS = {
     "optim": 352,
     "plotting": 2180,
     "precise": 2225,
-    "report": 1566,
+    "report": 1569,
     "root": 1642,
     "script": 1624,
     "solvers": 12587,

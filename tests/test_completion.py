@@ -94,7 +94,7 @@ def test_shells_that_close_quotes_are_given_the_signature_too() -> None:
 
 
 def test_an_error_in_completion_is_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("autodiff_cli.cli.shells.offers", lambda *_: 1 / 0)
+    monkeypatch.setattr("autodiff_cli.cli.shells.completions", lambda *_: 1 / 0)
     monkeypatch.setenv("_AUTODIFF_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_LINE", "autodiff ev")
     assert main([]) == 0

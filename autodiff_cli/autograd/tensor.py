@@ -119,7 +119,7 @@ class Tensor(TensorValues):
     def __repr__(self) -> str:
         return tensor_repr(self)
 
-    _repr_html_ = deferred("autodiff_cli.report.html:of_tensor")  # for notebooks
+    _repr_html_ = deferred("autodiff_cli.report.html:tensor_html")  # for notebooks
 
     # Position in the graph
 

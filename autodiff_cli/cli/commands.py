@@ -56,7 +56,7 @@ _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp
 """The modules that define several commands, by command; each command is a function with the same name."""
 
 
-CONTEXT: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+CONTEXT: dict[str, Any] = {"max_content_width": 100}
 """The settings of every click context."""
 _WELCOME = """\
 autodiff computes exact derivatives of expressions. Type this first:
@@ -77,6 +77,10 @@ Then try
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def get_help_option_names(self, context: click.Context) -> list[str]:
+        """Return both names of the help option."""
+        return ["-h", "--help"]
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the command names in the order of the help text."""

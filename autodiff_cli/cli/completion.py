@@ -41,7 +41,7 @@ class _Line:
         return self.positional[0] if self.positional else ""
 
 
-def offers(args: Sequence[str], incomplete: str) -> Items:
+def completions(args: Sequence[str], incomplete: str) -> Items:
     """Return the completions of the word at the cursor.
 
     Args:
@@ -54,15 +54,15 @@ def offers(args: Sequence[str], incomplete: str) -> Items:
     if not args:
         if incomplete.startswith("-"):
             return _option_names(cli.get_params(context), incomplete, {})
-        return _starting(incomplete, [*COMMANDS.items(), ("help", "Describe a command.")])
+        return _with_prefix(incomplete, [*COMMANDS.items(), ("help", "Describe a command.")])
     if args == ["help"]:
-        return _starting(incomplete, COMMANDS.items())
+        return _with_prefix(incomplete, COMMANDS.items())
     command = cli.get_command(context, args[0])
     if command is None:
         return []
     parameters = command.get_params(context)
     named = {name: p for p in parameters if isinstance(p, click.Option) for name in (*p.opts, *p.secondary_opts)}
-    line = _sorted(args[1:], named)
+    line = _parsed_line(args[1:], named)
     name, equals, value = incomplete.partition("=")
     if line.waiting is not None:
         return _values(line.waiting, incomplete, line)
@@ -76,7 +76,7 @@ def offers(args: Sequence[str], incomplete: str) -> Items:
     return result if incomplete else _option_names(parameters, "--", line.options)
 
 
-def _sorted(args: Sequence[str], named: Mapping[str, click.Option]) -> _Line:
+def _parsed_line(args: Sequence[str], named: Mapping[str, click.Option]) -> _Line:
     line = _Line()
     words = iter(args)
     for word in words:
@@ -111,34 +111,38 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     """Return the completions of a value of an option or argument; its metavar determines the kind of value."""
     metavar = parameter.metavar or parameter.name or ""
     if isinstance(parameter.type, click.Choice):
-        return _starting(incomplete, parameter.type.choices)
+        return _with_prefix(incomplete, parameter.type.choices)
     if parameter.name in _NAMES:
         every = ["all"] if "all" in metavar else []
-        return _in_a_list(incomplete, [*every, *_variables(line)])
+        return _last_of_list(incomplete, [*every, *_variables(line)])
     if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):
         return _files(incomplete)
     if metavar == "EXPR":
-        return _files(incomplete[1:], "@") if incomplete.startswith("@") else _functions(incomplete, _names(incomplete, line))
+        return (
+            _files(incomplete[1:], "@")
+            if incomplete.startswith("@")
+            else _function_names(incomplete, _names_in_scope(incomplete, line))
+        )
     if metavar.startswith("NAME="):
         return _bindings(incomplete, line)
     if isinstance(parameter, click.Argument):
-        return _functions(incomplete, call="") if parameter.name == "words" else []
+        return _function_names(incomplete, call="") if parameter.name == "words" else []
     listed = _LISTED.search(getattr(parameter, "help", None) or "")
     if metavar in ("NAME", "CODEC") and listed:
-        return _starting(incomplete, listed.group().split(", "))
+        return _with_prefix(incomplete, listed.group().split(", "))
     words = re.split("[|,]", metavar.partition("[")[0])
     choices = [word for word in words if len(words) > 1 and _CHOICE.fullmatch(word)]
-    return _in_a_list(incomplete, choices) if "," in metavar else _starting(incomplete, choices)
+    return _last_of_list(incomplete, choices) if "," in metavar else _with_prefix(incomplete, choices)
 
 
-def _starting(incomplete: str, values: Iterable[str | tuple[str, str]]) -> Items:
+def _with_prefix(incomplete: str, values: Iterable[str | tuple[str, str]]) -> Items:
     pairs = ((value, None) if isinstance(value, str) else value for value in values)
     return [CompletionItem(value, help=about) for value, about in pairs if value.startswith(incomplete)]
 
 
-def _in_a_list(incomplete: str, names: Iterable[str]) -> Items:
+def _last_of_list(incomplete: str, names: Iterable[str]) -> Items:
     before, comma, last = incomplete.rpartition(",")
-    return [_prefixed(item, before + comma) for item in _starting(last, names)]
+    return [_prefixed(item, before + comma) for item in _with_prefix(last, names)]
 
 
 def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
@@ -148,7 +152,7 @@ def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
     return item
 
 
-def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
+def _function_names(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
     """Return the functions, constants and ``names`` that complete the last word of an expression."""
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
@@ -166,16 +170,16 @@ def _functions(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
             signature = before + name + op.signature[len(op.name) :] if call else ""
             items.append(CompletionItem(before + name + call, help=op.summary, signature=signature))
     if call and not method:
-        items += [_prefixed(item, before) for item in _starting(word, [*names, *CONSTANTS])]
+        items += [_prefixed(item, before) for item in _with_prefix(word, [*names, *CONSTANTS])]
     return items
 
 
-def _names(text: str, line: _Line) -> list[str]:
+def _names_in_scope(text: str, line: _Line) -> list[str]:
     """Return the names of an expression up to its last word, which is being typed, and those with values."""
-    return list(dict.fromkeys([*_steps(text), *_variables(replace(line, positional=[_WORD.sub("", text)]))]))
+    return list(dict.fromkeys([*_assigned_names(text), *_variables(replace(line, positional=[_WORD.sub("", text)]))]))
 
 
-def _steps(text: str) -> list[str]:
+def _assigned_names(text: str) -> list[str]:
     """Return the names of the named steps of an expression."""
     return list(dict.fromkeys(re.findall(r"(?:^|[;\n])\s*([^\W\d]\w*)\s*=(?!=)", text)))
 
@@ -189,10 +193,10 @@ def _variables(line: _Line) -> list[str]:
 
     words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)
     known = {*FUNCTIONS, *CONSTANTS, *RESERVED}
-    return list(dict.fromkeys([*_given(line), *(word for word in words if word not in known)]))
+    return list(dict.fromkeys([*_bound_names(line), *(word for word in words if word not in known)]))
 
 
-def _given(line: _Line) -> list[str]:
+def _bound_names(line: _Line) -> list[str]:
     texts = [text for option in ("at", "const", "over") for text in line.options.get(option, [])]
     return re.findall(r"(?:^|,)\s*([^\W\d]\w*)\s*=", "\n".join(texts), re.MULTILINE)
 
@@ -203,11 +207,11 @@ def _bindings(incomplete: str, line: _Line) -> Items:
     if start:
         begun = start.group(1) or ""
         before = incomplete[: len(incomplete) - len(begun)]
-        taken = {*_given(line), *re.findall(r"(?:^|,)([^\W\d]\w*)=", before), *_steps(line.expression)}
+        taken = {*_bound_names(line), *re.findall(r"(?:^|,)([^\W\d]\w*)=", before), *_assigned_names(line.expression)}
         names = [name for name in _variables(line) if name.startswith(begun) and name not in taken]
         return [CompletionItem(f"{before}{name}=", signature=f"{before}{name}=1") for name in names]
     before, at, path = incomplete.rpartition("=@")
-    return _files(path, before + at) if at else _functions(incomplete)
+    return _files(path, before + at) if at else _function_names(incomplete)
 
 
 def _files(start: str, before: str = "") -> Items:

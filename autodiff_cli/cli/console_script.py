@@ -19,11 +19,11 @@ def run() -> int:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_streams()
     if not debugging():
-        _silence()
+        _silence_python()
     signals.on_interrupt(signals.end)
     code = main()
     signals.on_interrupt(signals.leave)
-    return _flushed(code)
+    return _flush_output(code)
 
 
 def _open_streams() -> None:
@@ -37,18 +37,18 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _silence() -> None:
+def _silence_python() -> None:
     """Suppress Python's own messages; ``-W`` and ``PYTHONWARNINGS`` still enable warnings."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    sys.excepthook = sys.unraisablehook = _nothing
+    sys.excepthook = sys.unraisablehook = _ignore
 
 
-def _nothing(*_: object) -> None:
+def _ignore(*_: object) -> None:
     """Ignore exceptions that cannot be caught, because they occur in finalizers or in C code that imports modules."""
 
 
-def _flushed(code: int) -> int:
+def _flush_output(code: int) -> int:
     """Flush standard output and return the exit code; the exit code of an earlier error takes precedence."""
     try:
         if sys.stdout is not None:

@@ -32,6 +32,10 @@ def _rank(parameter: click.Parameter) -> int:
 class Command(click.Command):
     """A command whose help text lists options by section."""
 
+    def get_help_option_names(self, context: click.Context) -> list[str]:
+        """Return both names of the help option."""
+        return ["-h", "--help"]
+
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         """Return the parameters in the order of the help text."""
         return sorted(super().get_params(context), key=_rank)

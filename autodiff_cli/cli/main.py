@@ -25,15 +25,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
     signals.forget()
     with guarded():
-        return _ended(args)
+        return _run_and_report(args)
 
 
-def _ended(args: list[str]) -> int:
+def _run_and_report(args: list[str]) -> int:
     """Run a command, print its error, and return the exit code."""
     ended = run(args)
     if signals.received:
         return 128 + signals.received
-    return ended if isinstance(ended, int) else _fail(ended, args)
+    return ended if isinstance(ended, int) else _report_error(ended, args)
 
 
 def debugging() -> bool:
@@ -69,10 +69,10 @@ def attempt(action: Callable[[], int | AutodiffError], args: list[str]) -> int |
         return 141
     except BaseException as error:
         problem = error
-    return _unforeseen(problem, args)
+    return _described_error(problem, args)
 
 
-def _unforeseen(problem: BaseException, args: list[str]) -> AutodiffError:
+def _described_error(problem: BaseException, args: list[str]) -> AutodiffError:
     """Return the error for an uncaught exception; if its description fails, the error contains only the name of its class."""
     try:
         if debugging() and not signals.received:
@@ -112,7 +112,7 @@ def _show_traceback(problem: BaseException) -> None:
     sys.stderr.write("".join(traceback.format_exception(problem)))
 
 
-def _fail(error: AutodiffError, args: list[str]) -> int:
+def _report_error(error: AutodiffError, args: list[str]) -> int:
     """Print an error and return its exit code, even if printing fails."""
     try:
         from autodiff_cli.cli.usage_errors import report

@@ -48,7 +48,7 @@ def command(
 
     files = table.opened(expr, unbuffered)
     parts = cluster.settings(files.target, unbuffered)
-    totalled = totals.keywords(table.selection, unbuffered)
+    totalled = totals.keywords(table, unbuffered)
     task = Task(read_expression(expr), **table.keywords(), **totalled, engine=cluster.compiler, **settings)
     program = task.program()
     for name in task.unused(program):
@@ -56,5 +56,5 @@ def command(
     facts = {**head("map"), "expression": task.expression, "dtype": task.dtype, "order": task.order}
     if task.total is not None:
         facts |= {"total": task.total, "by": list(task.by)}
-    summary = row_options.written(task, program, files, table.rows, facts, cluster.threads, parts)
-    row_options.say_summary(summary, task, program)
+    summary = row_options.write_rows(task, program, files, table, facts, cluster.threads, parts)
+    row_options.report_tally(summary, task, program)

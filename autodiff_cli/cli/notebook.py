@@ -64,11 +64,11 @@ def register(shell: Shell) -> None:
         with _standard_input(cell or ""), guarded(), shown.active():
             words = _words(line)
             if cell is None or (words and words[0] != "repl"):
-                _check(run(_arguments(words, cell)))
+                _raise_if_failed(run(_command_arguments(words, cell)))
                 return
             if words or shown.session is None:
-                _check(run(words or ["repl"]))
-            _check(attempt(partial(_continue, shown, cell), words))
+                _raise_if_failed(run(words or ["repl"]))
+            _raise_if_failed(attempt(partial(_run_cell, shown, cell), words))
 
     shell.register_magic_function(autodiff, "line_cell", "autodiff")
 
@@ -77,22 +77,22 @@ def _words(line: str) -> list[str]:
     try:
         return words_of(line)
     except UsageError as error:
-        raise _shown(error) from None
+        raise _command_error(error) from None
 
 
-def _arguments(words: list[str], cell: str | None) -> list[str]:
+def _command_arguments(words: list[str], cell: str | None) -> list[str]:
     """Return the arguments of a command, which reads the cell unless the line already names standard input."""
     if cell is None or "-" in words:
         return words
     return ["run", "-", *words] if words[0].startswith("-") else [words[0], "-", *words[1:]]
 
 
-def _continue(shown: Notebook, cell: str) -> int:
+def _run_cell(shown: Notebook, cell: str) -> int:
     """Run the statements and the commands of a cell in the session."""
     session = shown.session
     assert session is not None
     try:
-        for part in _parts(cell):
+        for part in _cell_parts(cell):
             if part.strip():
                 session.run(part)
     finally:
@@ -100,7 +100,7 @@ def _continue(shown: Notebook, cell: str) -> int:
     return 0
 
 
-def _parts(cell: str) -> Iterator[str]:
+def _cell_parts(cell: str) -> Iterator[str]:
     """Yield the parts of a cell: lines of statements, and each command of the session, which is one line."""
     statements = ""
     for line in cell.splitlines(keepends=True):
@@ -112,16 +112,16 @@ def _parts(cell: str) -> Iterator[str]:
     yield statements
 
 
-def _check(ended: int | AutodiffError) -> None:
+def _raise_if_failed(ended: int | AutodiffError) -> None:
     """Raise the error of a command."""
     if isinstance(ended, AutodiffError):
-        raise _shown(ended) from None
+        raise _command_error(ended) from None
     if ended == INTERRUPTED:
         signals.forget()
         raise KeyboardInterrupt
 
 
-def _shown(error: AutodiffError) -> CommandError:
+def _command_error(error: AutodiffError) -> CommandError:
     error.translate(option)
     return CommandError(for_people(error))
 

@@ -260,7 +260,7 @@ def style_of(path: str, files: tuple[str, ...]) -> str:
     Raises:
         UsageError: if the suffix does not determine a format.
     """
-    result = known.of_suffix(path, files)
+    result = known.format_of_suffix(path, files)
     if result is None:
         raise UsageError(
             f"cannot tell the format of '{path}' from its name", hint=f"use a name that ends in one of {known.suffixes(files)}"
@@ -313,7 +313,7 @@ class InputStyle(NamedTuple):
         dialect = known.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines)
         if dialect == known.Dialect():
             return style
-        base = style or (known.of_suffix(known.uncompressed(files[0]), known.READ) if files else None) or "csv"
+        base = style or (known.format_of_suffix(known.uncompressed(files[0]), known.READ) if files else None) or "csv"
         usual = known.FORMATS[base].delimiter
         if not usual:
             raise UsageError(f"{_DIALECT} describe CSV, not {base}", hint="remove them")

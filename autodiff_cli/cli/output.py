@@ -143,9 +143,9 @@ class Output(Struct):
         if self.style == "latex":
             return str(named(result.latex)(result, self.precision))
         if self.style == "table":
-            from autodiff_cli.report.result_tables import parts_of
+            from autodiff_cli.report.result_tables import result_parts
 
-            return self.drawn(parts_of(result, self.precision))
+            return self.drawn(result_parts(result, self.precision))
         from autodiff_cli.report.machine_readable import render
 
         return render(self.style, result)
@@ -155,16 +155,16 @@ class Output(Struct):
         display = _display()
         if display is None or self.style != "table" or self.quiet or self.path is not None:
             return False
-        from autodiff_cli.report.html import of_parts
-        from autodiff_cli.report.result_tables import parts_of, text_of
+        from autodiff_cli.report.html import parts_html
+        from autodiff_cli.report.result_tables import result_parts, result_text
 
-        forms = {"text/plain": text_of(result, self.precision)}
+        forms = {"text/plain": result_text(result, self.precision)}
         if "svg" in views:
             with suppress(MissingPackage):
                 picture = views["svg"]()
                 forms["image/svg+xml"] = picture if isinstance(picture, str) else picture.decode()
         else:
-            forms["text/html"] = of_parts(parts_of(result, self.precision))
+            forms["text/html"] = parts_html(result_parts(result, self.precision))
         display(forms)
         return True
 
@@ -174,10 +174,10 @@ class Output(Struct):
         if display is None:
             sys.stdout.write("\n" * gap + self.drawn(parts))
         else:
-            from autodiff_cli.report.html import of_parts
+            from autodiff_cli.report.html import parts_html
             from autodiff_cli.report.terminal import drawn
 
-            display({"text/plain": drawn(parts, "never"), "text/html": of_parts(parts)})
+            display({"text/plain": drawn(parts, "never"), "text/html": parts_html(parts)})
 
     def drawn(self, parts: Sequence[Renderable]) -> str:
         """Render tables as text."""
@@ -203,9 +203,9 @@ class Output(Struct):
         """Write notes to standard error, unless ``quiet_notes`` is set."""
         display = _display()
         if display is not None and self.style == "table" and notes and not self.quiet_notes:
-            from autodiff_cli.report.html import of_notes
+            from autodiff_cli.report.html import notes_html
 
-            display({"text/plain": "\n".join(f"note: {each['message']}" for each in notes), "text/html": of_notes(notes)})
+            display({"text/plain": "\n".join(f"note: {each['message']}" for each in notes), "text/html": notes_html(notes)})
             return
         for each in () if self.quiet_notes else notes:
             say(each["message"])

@@ -41,10 +41,10 @@ class ExpressionCommand(Command):
             for name in (*parameter.opts, *parameter.secondary_opts)
         }
         first = args[0] if args else ""
-        words = _sorted(args, takes_value, context, self.most)
-        if len(first) == 2 and first in takes_value and _is_given(first[1], args[1:]):
+        words = _grouped_words(args, takes_value, context, self.most)
+        if len(first) == 2 and first in takes_value and _has_value(first[1], args[1:]):
             # An argument such as -q or -a is the expression if no later argument can be the expression.
-            rest = _sorted(args[1:], takes_value, context, self.most)
+            rest = _grouped_words(args[1:], takes_value, context, self.most)
             if not rest.positional:
                 return super().parse_args(context, [*rest.options, "--", first])
         if self.most is None:  # the expression may look like an option, but a file does not
@@ -71,7 +71,7 @@ class RowsCommand(ExpressionCommand):
     most = None
 
 
-def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Context, most: int | None) -> _Words:
+def _grouped_words(args: list[str], takes_value: dict[str, bool], context: click.Context, most: int | None) -> _Words:
     words = _Words()
     given = list(args)
     while given:
@@ -96,5 +96,5 @@ def _sorted(args: list[str], takes_value: dict[str, bool], context: click.Contex
     return words
 
 
-def _is_given(variable: str, args: list[str]) -> bool:
+def _has_value(variable: str, args: list[str]) -> bool:
     return any(arg.startswith(f"{variable}=") or f",{variable}=" in arg for arg in args)

@@ -121,10 +121,10 @@ def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_option
         for name in task.unused(program):
             say(f"'{name}' does not occur in the expression")
     facts = {**head("propagate"), "expression": task.expression, "order": order}
-    summary = row_options.written(task, program, opened, table.rows, facts)
+    summary = row_options.write_rows(task, program, opened, table, facts)
     if table.quiet_notes:
         return
-    row_options.say_summary(summary, task, program)
+    row_options.report_tally(summary, task, program)
     if task.doubts:
         count, first = task.doubted()
         say(f"first order is not enough in {plural(count, 'row')}, the first is {first}: use --order 2")

@@ -60,7 +60,7 @@ def _over_rows(expr: str, table: row_options.Table, at: Mapping[str, Any], **set
     opened = table.opened(expr)
     task = RootTask("", equations=read_expression(expr), starts=at, **settings, **table.keywords())
     facts = {**head("root"), "expression": task.equations}
-    summary = row_options.written(task, task.program(), opened, table.rows, facts)
+    summary = row_options.write_rows(task, task.program(), opened, table, facts)
     if summary.bad and not table.quiet_notes:
         done = "skipped" if task.on_error == "skip" else "set to nan"
         say(f"{plural(summary.bad, 'row')} without a root: {done}; the first is {summary.first_bad}")

@@ -11,8 +11,9 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options
-from autodiff_cli.cli.options import InputStyle, keep, where
+from autodiff_cli.cli.options import InputStyle
 from autodiff_cli.cli.output import Output, say
+from autodiff_cli.errors import UsageError
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -23,158 +24,6 @@ if TYPE_CHECKING:
     from autodiff_cli.data.row_blocks import Input, Tally
 
 _FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WRITTEN and name != "table")
-
-
-class Rows(NamedTuple):
-    """The options for the output of commands that write rows."""
-
-    target: str | None
-    style: str | None
-    as_json: bool
-    quiet: bool
-    precision: int
-    color: str
-
-    def _chosen(self, read: str) -> str:
-        """Return the format that the options name, or else that of the file names.
-
-        Args:
-            read: the format of the first input.
-
-        Raises:
-            UsageError: if the format is unknown.
-        """
-        from autodiff_cli.data import output
-
-        if self.style is not None or self.as_json:
-            return formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
-        if output.is_folder(self.target) and "*" not in str(self.target):
-            return read
-        if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
-            return formats.of_path(self.target, formats.WRITTEN, "format")
-        wanted = os.environ.get("AUTODIFF_FORMAT", "")
-        usable = wanted in _FROM_ENVIRONMENT and not (self.quiet and not formats.FORMATS[wanted].delimiter)
-        return wanted if usable else "csv"
-
-    def output(self, selection: Selection, quiet_notes: bool, strict: bool = False) -> Output:
-        """Return the options for the output of one result instead of rows.
-
-        Raises:
-            UsageError: if the format is unknown, the suffix of the file does not determine it, or rows are selected.
-        """
-        if selection.where is not None:
-            raise click.UsageError("--where selects rows of files\n  hint: name a file; - reads standard input")
-        path = None if self.target == "-" else self.target
-        style = self.style or (options.style_of(path, formats.for_use("formula file")) if path else options.format_default())
-        style = options.chosen_format(style, self.as_json, formats.for_use("formula"))
-        result = Output(style, self.quiet, self.precision, self.color, quiet_notes, strict, path)
-        return result.checked(self.as_json or self.style is not None)
-
-    def format(self, source: Input) -> str:
-        """Return the format of the output.
-
-        Args:
-            source: the first input.
-
-        Raises:
-            UsageError: if the format is unknown, or the other options exclude it.
-        """
-        from autodiff_cli.errors import UsageError
-
-        read = source.style
-        chosen = self._chosen(read)
-        dialect = formats.FORMATS[read].dialect
-        if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
-            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0))
-        if self.quiet and not formats.FORMATS[chosen].delimiter:
-            raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
-        if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
-            raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
-        return chosen
-
-
-rows = options.together(
-    "rows",
-    Rows,
-    click.option("-o", "--output", "target", metavar="FILE", help="File to write.  [default: standard output]"),
-    click.option(
-        "--format",
-        "style",
-        metavar="NAME",
-        help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
-    ),
-    options.as_json,
-    options.quiet("Print only the numbers, without a header or input columns."),
-    options.drawing,
-)
-
-
-class Selection(NamedTuple):
-    """The options for the columns that are copied and the rows that are computed."""
-
-    keep: bool
-    keep_columns: list[str] | None
-    where: str | None
-
-    def keywords(self, quiet: bool) -> dict[str, Any]:
-        """Return the options as keyword arguments of ``data.mapping.Task``.
-
-        Raises:
-            click.UsageError: if two options exclude each other.
-        """
-        names = ["-q"] * quiet + ["--no-keep"] * (not self.keep)
-        if names and self.keep_columns is not None:
-            raise click.UsageError(f"{names[0]} and --keep-columns exclude each other\n  hint: remove one of them")
-        return {
-            "keep": self.keep and not quiet,
-            "keep_columns": self.keep_columns,
-            "where": self.where,
-        }
-
-
-selection = options.together(
-    "selection",
-    Selection,
-    keep,
-    options.names("--keep-columns", metavar="a,b", text="Input columns to copy, in this order."),
-    where,
-)
-
-
-class Totals(NamedTuple):
-    """The options for sums and means over rows."""
-
-    sum: bool
-    mean: bool
-    groups: list[str] | None
-
-    def keywords(self, selection: Selection, unbuffered: bool) -> dict[str, Any]:
-        """Return the options as keyword arguments of ``data.mapping.Task``.
-
-        Raises:
-            click.UsageError: if two options exclude each other.
-        """
-        kind = "sum" if self.sum else "mean" if self.mean else None
-        if kind is None and self.groups is not None:
-            raise click.UsageError("--by groups the rows of a sum or mean\n  hint: add --sum or --mean")
-        others = {
-            "--mean": self.sum and self.mean,
-            "--keep-columns": selection.keep_columns is not None,
-            "--unbuffered": unbuffered,
-        }
-        other = next((name for name, there in others.items() if there), None)
-        if kind is not None and other is not None:
-            raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
-        return {"total": kind, "by": self.groups or ()}
-
-
-totals = options.together(
-    "totals",
-    Totals,
-    click.option("--sum", is_flag=True, help="Write the sum of each result over all rows instead of the rows."),
-    click.option("--mean", is_flag=True, help="Write the mean of each result over all rows instead of the rows."),
-    options.names("--by", "groups", metavar="a,b", text="Columns of the groups of --sum or --mean, with one row for each group."),
-)
 
 
 def check_order(expr: str, files: Sequence[str]) -> None:
@@ -202,19 +51,30 @@ class Files(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The files of a command that computes one result or every row of files, and its options for rows and output."""
+    """The options of a command that computes one result or every row of files: the files, the rows and the output."""
 
     files: tuple[str, ...]
     input_style: InputStyle
     let: dict[str, str]
     columns: list[str] | None
     on_error: str
-    rows: Rows
-    selection: Selection
+    target: str | None
+    style: str | None
+    as_json: bool
+    quiet: bool
+    precision: int
+    color: str
+    keep: bool
+    keep_columns: list[str] | None
+    where: str | None
     quiet_notes: bool = False
 
     def opened(self, expr: str, unbuffered: bool = False) -> Files:
         """Return the files that the options name.
+
+        Args:
+            expr: the expression, or the name of its file.
+            unbuffered: whether each row is computed as soon as it is read.
 
         Raises:
             UsageError: if a format is unknown, or options exclude each other.
@@ -224,43 +84,139 @@ class Table(NamedTuple):
 
         check_order(expr, self.files)
         source = named(self.files, self.input_style.style(self.files), self.columns, unbuffered)
-        target = None if self.rows.target in ("-", "/dev/stdout") else self.rows.target
+        target = None if self.target in ("-", "/dev/stdout") else self.target
         output.check_not_input(target, [file.path for file in source])
-        form = self.rows._replace(target=target).format(source[0])
+        form = self._replace(target=target)._output_format(source[0].style)
         output.check_not_inside(target, form, self.files)
         return Files(source, target, form)
 
+    def _output_format(self, read: str) -> str:
+        """Return the format of the output.
+
+        Args:
+            read: the format of the first input.
+
+        Raises:
+            UsageError: if the format is unknown, or the other options exclude it.
+        """
+        chosen = self._named_format(read)
+        dialect = formats.FORMATS[read].dialect
+        if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
+            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0))
+        if self.quiet and not formats.FORMATS[chosen].delimiter:
+            raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
+        if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
+            raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
+        return chosen
+
+    def _named_format(self, read: str) -> str:
+        """Return the format that an option names, or else the file of the output, the environment or the input; see above."""
+        from autodiff_cli.data import output
+
+        if self.style is not None or self.as_json:
+            return formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
+        if output.is_folder(self.target) and "*" not in str(self.target):
+            return read
+        if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
+            return formats.format_of_path(self.target, formats.WRITTEN, "format")
+        wanted = os.environ.get("AUTODIFF_FORMAT", "")
+        usable = wanted in _FROM_ENVIRONMENT and not (self.quiet and not formats.FORMATS[wanted].delimiter)
+        return wanted if usable else "csv"
+
     def keywords(self) -> dict[str, Any]:
-        """Return the options as keyword arguments of ``data.mapping.Task``."""
-        return {"lets": self.let, "on_error": self.on_error, **self.selection.keywords(self.rows.quiet)}
+        """Return the options as keyword arguments of ``data.mapping.Task``.
+
+        Raises:
+            UsageError: if two options exclude each other.
+        """
+        names = ["-q"] * self.quiet + ["--no-keep"] * (not self.keep)
+        if names and self.keep_columns is not None:
+            raise UsageError(f"{names[0]} and --keep-columns exclude each other", hint="remove one of them")
+        copied = {"keep": self.keep and not self.quiet, "keep_columns": self.keep_columns}
+        return {"lets": self.let, "on_error": self.on_error, "where": self.where, **copied}
 
     def output(self, strict: bool = False) -> Output:
-        """Return the options for the output of one result; see ``Rows.output``."""
-        return self.rows.output(self.selection, self.quiet_notes, strict)
+        """Return the options for the output of one result instead of rows.
+
+        Raises:
+            UsageError: if the format is unknown, the suffix of the file does not determine it, or rows are selected.
+        """
+        if self.where is not None:
+            raise UsageError("--where selects rows of files", hint="name a file; - reads standard input")
+        path = None if self.target == "-" else self.target
+        style = self.style or (options.style_of(path, formats.for_use("formula file")) if path else options.format_default())
+        style = options.chosen_format(style, self.as_json, formats.for_use("formula"))
+        result = Output(style, self.quiet, self.precision, self.color, self.quiet_notes, strict, path)
+        return result.checked(self.as_json or self.style is not None)
 
     def check_single(self, single: Mapping[str, object], hint: str) -> None:
         """Raise an error if there are files and an option for one result, such as ``over``."""
         for name, value in single.items():
             if value and self.files:
-                raise click.UsageError(f"--{name.replace('_', '-')} does not apply to rows\n  hint: leave it out, or {hint}")
+                raise UsageError(f"--{name.replace('_', '-')} does not apply to rows", hint=f"leave it out, or {hint}")
 
 
-_of_table = (
+_table_options = (
     click.argument("files", metavar="[FILE]...", nargs=-1),
     *(options.input_style, options.let, options.columns, options.on_error),
-    *(rows, selection),
+    click.option("-o", "--output", "target", metavar="FILE", help="File to write.  [default: standard output]"),
+    click.option(
+        "--format",
+        "style",
+        metavar="NAME",
+        help=f"Output format: {', '.join(formats.WRITTEN)}.  [default: from the file name, or csv]",
+    ),
+    *(options.as_json, options.quiet("Print only the numbers, without a header or input columns."), options.drawing),
+    *(options.keep, options.where),
+    options.names("--keep-columns", metavar="a,b", text="Input columns to copy, in this order."),
 )
-every_row = options.together("table", Table, *_of_table)
+every_row = options.together("table", Table, *_table_options)
 """The options of a command that computes every row of files, passed as the argument ``table``."""
-table = options.together("table", Table, *_of_table, options.quiet_notes)
+table = options.together("table", Table, *_table_options, options.quiet_notes)
 """The options of a command that computes one result or every row of files, passed as the argument ``table``."""
 
 
-def written(
+class Totals(NamedTuple):
+    """The options for sums and means over rows."""
+
+    sum: bool
+    mean: bool
+    groups: list[str] | None
+
+    def keywords(self, table: Table, unbuffered: bool) -> dict[str, Any]:
+        """Return the options as keyword arguments of ``data.mapping.Task``.
+
+        Raises:
+            click.UsageError: if two options exclude each other.
+        """
+        kind = "sum" if self.sum else "mean" if self.mean else None
+        if kind is None and self.groups is not None:
+            raise click.UsageError("--by groups the rows of a sum or mean\n  hint: add --sum or --mean")
+        others = {
+            "--mean": self.sum and self.mean,
+            "--keep-columns": table.keep_columns is not None,
+            "--unbuffered": unbuffered,
+        }
+        other = next((name for name, there in others.items() if there), None)
+        if kind is not None and other is not None:
+            raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
+        return {"total": kind, "by": self.groups or ()}
+
+
+totals = options.together(
+    "totals",
+    Totals,
+    click.option("--sum", is_flag=True, help="Write the sum of each result over all rows instead of the rows."),
+    click.option("--mean", is_flag=True, help="Write the mean of each result over all rows instead of the rows."),
+    options.names("--by", "groups", metavar="a,b", text="Columns of the groups of --sum or --mean, with one row for each group."),
+)
+
+
+def write_rows(
     task: Task,
     program: Compiled,
     files: Files,
-    rows: Rows,
+    table: Table,
     facts: Record,
     threads: int | None = None,
     parts: PartSettings | None = None,
@@ -271,7 +227,7 @@ def written(
         task: the computation for each row.
         program: the compiled task.
         files: the files.
-        rows: the options for the output.
+        table: the options for the output.
         facts: the entries at the beginning of the JSON object.
         threads: the number of threads; by default, one for each processor.
         parts: the settings of an evaluation in parts; ``None`` to compute one file in this process.
@@ -282,7 +238,7 @@ def written(
     from autodiff_cli.report.progress import Progress
 
     source, target, form = files
-    style = OutputStyle(formats.FORMATS[form], facts, rows.quiet, rows.precision, rows.color, task.total or "", task.strict)
+    style = OutputStyle(formats.FORMATS[form], facts, table.quiet, table.precision, table.color, task.total or "", task.strict)
     with Progress(visible=target is not None or not sys.stdout.isatty()) as tick:
         if parts is None:
             return pipeline.run(task, program, source, target, writers.writer(style), threads or processors(), tick)
@@ -295,7 +251,7 @@ MANY = 1_000
 """The minimum number of rows for the note that every row was evaluated separately."""
 
 
-def say_summary(summary: Tally, task: Task, program: Compiled) -> None:
+def report_tally(summary: Tally, task: Task, program: Compiled) -> None:
     """Write notes on rows without a result, on rows with results that are not finite, and on slow evaluation."""
     if summary.bad:
         cells, which = ("with non-numeric cells", "the first") if program.reason is None else ("without a value", "one")

@@ -73,7 +73,7 @@ def command(
         raise usage_error(f"unexpected argument '{arguments[0]}'", "only a Python program, FILE.py, has arguments")
     text = read_file(file)
     if out.style == "html":
-        return _play(text, file, input_leaves(at, const, dtype), dtype, out)
+        return _run_for_lesson(text, file, input_leaves(at, const, dtype), dtype, out)
     interpreter = new_interpreter(at, const, dtype)
     screen = Screen(out)
     try:
@@ -81,7 +81,7 @@ def command(
             for shown in interpreter.run(text):
                 screen.show(interpreter, shown)
     except AutodiffError as error:
-        error.path = _path(file)
+        error.path = _display_name(file)
         raise
     finally:
         screen.finish(interpreter, file)
@@ -136,7 +136,7 @@ def new_interpreter(at: Bindings, const: Bindings, dtype: str) -> Interpreter:
     return Interpreter(input_leaves(at, const, dtype), dtype)
 
 
-def _play(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
+def _run_for_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
     """Run a program, and write its lesson, which also shows the error that ended the program.
 
     Raises:
@@ -154,7 +154,7 @@ def _play(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: O
         if recorder.error is not None:
             raise recorder.error
     except AutodiffError as error:
-        error.path = _path(file)
+        error.path = _display_name(file)
         raise
 
 
@@ -167,13 +167,13 @@ def _write_lesson(recorder: Recording, file: str, out: Output) -> None:
     """
     from autodiff_cli.lesson.program import to_html
 
-    out.write(to_html(_path(file), recorder, out.precision))
+    out.write(to_html(_display_name(file), recorder, out.precision))
     if out.path and not out.quiet_notes:
         sys.stderr.write(f"wrote {out.path}\n")
     out.say_notes(recorder.notes)
 
 
-def _path(file: str) -> str:
+def _display_name(file: str) -> str:
     return "standard input" if file == "-" else file
 
 

@@ -68,7 +68,7 @@ _WORDS = {
 _OPTIONS = re.compile(r"\s(?=--[a-z]|-[a-z](?:\s|$))")
 _ASKED = re.compile(r"help\s*\(\s*([\w.]*)\s*\)|\?\s*([\w.]*)|([\w.]+)\s*\?")
 """A question for help as in Python and in a notebook: ``help(x)``, ``?`` and ``x?``."""
-_BOUND = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
+_BOUND_NAME = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
 """The names to which an option gives values."""
 
 
@@ -86,7 +86,7 @@ class Session:
         self._out = out
         # A session prints one JSON object for each statement: a single object would be incomplete until the session ends.
         self._screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)
-        self._saved = list(_initial(interpreter))
+        self._saved = list(_initial_lines(interpreter))
         self._said = set[str]()
         self._noted = 0
 
@@ -109,7 +109,7 @@ class Session:
         Raises:
             AutodiffError: if a statement or the command fails.
         """
-        if self._obey(text):
+        if self._run_if_command(text):
             return
         with spoken_warnings(self._out.quiet_notes, self._said):
             for shown in self._interpreter.run(text):
@@ -123,7 +123,7 @@ class Session:
         self._screen.out.say_notes(notes[self._noted :])
         self._noted = len(notes)
 
-    def _obey(self, text: str) -> bool:
+    def _run_if_command(self, text: str) -> bool:
         """Run a command of the session; return whether the text is a command."""
         asked = None if "help" in self._interpreter.names else _ASKED.fullmatch(text.strip())
         if asked is not None:
@@ -160,7 +160,7 @@ class Session:
         expression, *options = _OPTIONS.split(rest, maxsplit=1) if rest[:1] != "-" else ("", rest)
         words = [*self._settings(name), *(words_of(options[0]) if options else [])]
         if expression:
-            words = [*self._bound(name, expression, words), *words]
+            words = [*self._program_and_values(name, expression, words), *words]
         ended = run([name, *words])
         if isinstance(ended, AutodiffError):
             raise ended
@@ -176,7 +176,7 @@ class Session:
         words += ["--format", self._out.style] if "style" in known and self._out.style != "table" else []
         return [*words, "--quiet"] if "quiet" in known and self._out.quiet else words
 
-    def _bound(self, name: str, text: str, options: list[str]) -> list[str]:
+    def _program_and_values(self, name: str, text: str, options: list[str]) -> list[str]:
         """Return an expression as a program, and the values of its names as options."""
         from autodiff_cli.language.parser import parse
         from autodiff_cli.language.tree import unparse
@@ -185,7 +185,7 @@ class Session:
             return [text]
         text = " ".join(words_of(text)) if text[:1] in "\"'" else text
         tree = parse(text)
-        taken = {each for word in options for each in _BOUND.findall(word)}
+        taken = {each for word in options for each in _BOUND_NAME.findall(word)}
         *before, root = tree.children
         program = None if before else self._interpreter.program(root)
         if program is None:
@@ -197,7 +197,7 @@ class Session:
         values = {**dict.fromkeys(program.variables, "at"), **dict.fromkeys(program.constants, "const")}
         for each, option in values.items():
             if each not in taken and (option == "const" or name != "export"):
-                words += [f"--{option}", f"{each}={_exact({**program.variables, **program.constants}[each])}"]
+                words += [f"--{option}", f"{each}={_exact_text({**program.variables, **program.constants}[each])}"]
         return words
 
     def _help(self, names: list[str]) -> None:
@@ -214,7 +214,7 @@ class Session:
         from autodiff_cli.report.functions import FunctionList, tables
 
         last = name.rpartition(".")[2].removeprefix(":")
-        texts = [f"{name}: {text}" for text in self._texts(name, last)]
+        texts = [f"{name}: {text}" for text in self._explanations(name, last)]
         sys.stdout.write("".join(f"{text}\n" for text in texts))
         if last in FUNCTIONS and not name.startswith(":"):
             self._out.show(tables(FunctionList([FUNCTIONS[last]], one=True), self._out.precision))
@@ -226,7 +226,7 @@ class Session:
             return True
         return bool(texts)
 
-    def _texts(self, name: str, last: str) -> Iterator[str]:
+    def _explanations(self, name: str, last: str) -> Iterator[str]:
         from autodiff_cli.autograd.tensor import Tensor
         from autodiff_cli.evaluation.names import CONSTANTS
         from autodiff_cli.script.display import display
@@ -267,15 +267,15 @@ def words_of(text: str) -> list[str]:
         ) from None
 
 
-def _initial(interpreter: Interpreter) -> Iterator[str]:
+def _initial_lines(interpreter: Interpreter) -> Iterator[str]:
     """Return the lines that define the variables of the command line."""
     if str(interpreter.dtype) != "float64":
         yield f"set_default_dtype({interpreter.dtype})"
     for name, value in interpreter.names.items():
-        yield f"{name} = tensor({_exact(value)}{', requires_grad=true' if value.requires_grad else ''})"
+        yield f"{name} = tensor({_exact_text(value)}{', requires_grad=true' if value.requires_grad else ''})"
 
 
-def _exact(value: Tensor | float) -> str:
+def _exact_text(value: Tensor | float) -> str:
     from autodiff_cli.report.numbers import exact_array
 
     return exact_array(getattr(value, "_data", value))

@@ -20,7 +20,7 @@ from click.shell_completion import (
 )
 
 from autodiff_cli.cli.commands import cli
-from autodiff_cli.cli.completion import Items, offers
+from autodiff_cli.cli.completion import Items, completions
 
 _BASH = """\
 %(complete_func)s() {
@@ -45,7 +45,7 @@ class _Offers(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
         try:
-            items = offers(args, incomplete)
+            items = completions(args, incomplete)
         except Exception:
             return []
         if self.closes_quotes and len(items) == 1 and items[0].signature:

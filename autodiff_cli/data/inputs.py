@@ -14,7 +14,16 @@ from autodiff_cli.data.compression import decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, partition_columns
 from autodiff_cli.data.row_blocks import Input, PartitionValue, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
-from autodiff_cli.formats import FORMATS, READ, of_first_bytes, of_path, of_suffix, plain, suffixes, uncompressed
+from autodiff_cli.formats import (
+    FORMATS,
+    READ,
+    format_of_first_bytes,
+    format_of_path,
+    format_of_suffix,
+    plain,
+    suffixes,
+    uncompressed,
+)
 from autodiff_cli.language.limited_reading import file_size
 
 
@@ -98,7 +107,7 @@ def _of_rows(files: Sequence[str], path: str, style: str | None) -> list[str]:
     else:
         start = len(path.rstrip("/" + os.sep))
         visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
-        chosen = [file for file in visible if style is not None or of_suffix(uncompressed(file), READ)]
+        chosen = [file for file in visible if style is not None or format_of_suffix(uncompressed(file), READ)]
     if not chosen and storage.has_pattern(path):
         raise FileError(f"no file matches '{path}'")
     if not chosen:
@@ -126,10 +135,10 @@ def style_of(path: str | None, style: str | None) -> str:
         return style
     if path is None:
         file = sys.stdin and sys.stdin.buffer
-        return (hasattr(file, "peek") and of_first_bytes(file.peek(64)[:64])) or "csv"
+        return (hasattr(file, "peek") and format_of_first_bytes(file.peek(64)[:64])) or "csv"
     if os.path.exists(path) and not os.path.isfile(path):
         return "csv"
-    return of_path(storage.file_part(path), READ, "input_format")
+    return format_of_path(storage.file_part(path), READ, "input_format")
 
 
 def reader(source: Input) -> Reader:

@@ -10,8 +10,8 @@ from autodiff_cli.lesson import page, plot, program
 from autodiff_cli.lesson.events import StatementEnd
 from autodiff_cli.lesson.statements import Recorder
 from autodiff_cli.plotting.model import Field, Plot
-from autodiff_cli.report.html import of_notes, of_parts
-from autodiff_cli.report.result_tables import parts_of, tensor_table
+from autodiff_cli.report.html import notes_html, parts_html
+from autodiff_cli.report.result_tables import result_parts, tensor_table
 from autodiff_cli.report.table import Renderable
 from autodiff_cli.report.terminal import drawn
 
@@ -49,7 +49,7 @@ class Lesson:
                 )
             self.html = page.to_html(source, precision) if isinstance(source, Explanation) else plot.to_html(source, precision)
             self._notes = source.notes
-            self._parts = parts_of(source, precision)
+            self._parts = result_parts(source, precision)
 
     def __str__(self) -> str:
         return drawn(self._parts, "never").strip("\n")
@@ -61,7 +61,7 @@ class Lesson:
     def _repr_html_(self) -> str:
         """Return the page in a frame, and its content as text, which is visible where frames are removed."""
         frame = f'<iframe srcdoc="{escape(self.html)}" title="lesson" sandbox="allow-scripts" style="{_STYLE}"></iframe>'
-        text = of_parts(self._parts) + of_notes(self._notes)
+        text = parts_html(self._parts) + notes_html(self._notes)
         return f"{frame}\n<details><summary>The lesson as text</summary>\n{text}</details>\n"
 
 

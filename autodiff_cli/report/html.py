@@ -16,7 +16,7 @@ from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.numbers import human, shape_text
-from autodiff_cli.report.result_tables import flag, parts_of
+from autodiff_cli.report.result_tables import flag, result_parts
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import Renderable, Table
 
@@ -36,17 +36,17 @@ _MONOSPACED = "font-family:monospace;line-height:1.35"
 """The style of preformatted text, because the style sheet of Jupyter gives it a proportional font."""
 
 
-def of_result(result: CommandResult, precision: int = 6) -> str:
+def result_html(result: CommandResult, precision: int = 6) -> str:
     """Return the output of a result for people, followed by its notes."""
-    return f"{of_parts(parts_of(result, precision))}{of_notes(result.notes)}"
+    return f"{parts_html(result_parts(result, precision))}{notes_html(result.notes)}"
 
 
-def of_notes(notes: Iterable[Record]) -> str:
+def notes_html(notes: Iterable[Record]) -> str:
     """Return one paragraph for each note."""
     return "".join(f"<p>note: {_escaped(note['message'])}</p>\n" for note in notes)
 
 
-def of_tensor(tensor: Tensor) -> str:
+def tensor_html(tensor: Tensor) -> str:
     """Return a table with the values of a tensor and its properties in autograd.
 
     A tensor of a transformation (a dual tensor, a batched tensor) is displayed as text, and so is a view without a valid history.
@@ -56,7 +56,7 @@ def of_tensor(tensor: Tensor) -> str:
     except GraphError:
         row = None  # the history of a view was lost by an in-place change
     if row is None:
-        return of_parts([repr(tensor)])
+        return parts_html([repr(tensor)])
     cells = {
         "value": Text(human(row.value, whole=True)),
         "shape": Text(shape_text(tensor.shape)),
@@ -66,32 +66,32 @@ def of_tensor(tensor: Tensor) -> str:
         "grad_fn": Text("None", "dim") if row.grad_fn is None else Text(row.grad_fn, "magenta"),
         "grad": Text("None", "dim") if row.grad is None else Text(human(row.grad, whole=True), "bold cyan"),
     }
-    return of_parts([Table(cells, [list(cells.values())], by_rows=True)])
+    return parts_html([Table(cells, [list(cells.values())], by_rows=True)])
 
 
-def of_parts(parts: Sequence[Renderable]) -> str:
+def parts_html(parts: Sequence[Renderable]) -> str:
     """Return the parts of an output, one below the other."""
     result: list[str] = []
     lines: list[Text] = []
     for part in parts:
         if isinstance(part, Table):
-            result += [_preformatted(lines), _table(part)]
+            result += [_preformatted_html(lines), _table_html(part)]
             lines = []
         else:
             lines.append(part if isinstance(part, Text) else Text(part))
-    return "".join([*result, _preformatted(lines)])
+    return "".join([*result, _preformatted_html(lines)])
 
 
-def _preformatted(lines: Sequence[Text]) -> str:
+def _preformatted_html(lines: Sequence[Text]) -> str:
     text = Text()
     for number, line in enumerate(lines):
         text.append("\n" if number else "").append(line)
     plain = text.plain
     start, end = len(plain) - len(plain.lstrip("\n")), len(plain.rstrip("\n"))
-    return f'<pre style="{_MONOSPACED}">{_spans(text.part(start, end))}</pre>\n' if start < end else ""
+    return f'<pre style="{_MONOSPACED}">{_text_html(text.part(start, end))}</pre>\n' if start < end else ""
 
 
-def _table(table: Table) -> str:
+def _table_html(table: Table) -> str:
     columns = table.natural_columns()
     titles = [column.title.replace("\n", "") for column, _ in columns]
     heads = "".join(
@@ -99,24 +99,25 @@ def _table(table: Table) -> str:
     )
     rows = zip(*(cells for _, cells in columns), strict=True)
     body = "".join(
-        f"<tr>{''.join(_cell(cell, column.align) for cell, (column, _) in zip(row, columns, strict=True))}</tr>\n" for row in rows
+        f"<tr>{''.join(_cell_html(cell, column.align) for cell, (column, _) in zip(row, columns, strict=True))}</tr>\n"
+        for row in rows
     )
     return f"<table>\n{f'<thead><tr>{heads}</tr></thead>' * table.has_header}<tbody>\n{body}</tbody>\n</table>\n"
 
 
-def _cell(cell: Text, justify: str) -> str:
-    text = _spans(cell)
+def _cell_html(cell: Text, justify: str) -> str:
+    text = _text_html(cell)
     if "\n" in text or text.startswith(" "):
         return f'<td style="text-align:left"><pre style="{_MONOSPACED};margin:0">{text}</pre></td>'
     return f'<td style="text-align:{justify}">{text}</td>'
 
 
-def _spans(text: Text) -> str:
+def _text_html(text: Text) -> str:
     """Return a text with its styles as elements."""
-    return "".join(_styled(escape(part), style.split()) for part, style in text.pieces)
+    return "".join(_piece_html(escape(part), style.split()) for part, style in text.pieces)
 
 
-def _styled(text: str, style: Sequence[str]) -> str:
+def _piece_html(text: str, style: Sequence[str]) -> str:
     color = next((_COLORS[word] for word in reversed(style) if word in _COLORS), "")
     css = f"color:{color}" if color else "opacity:0.7" if "dim" in style else ""
     for element, word in (("b", "bold"), ("i", "italic")):

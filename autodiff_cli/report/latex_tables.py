@@ -6,7 +6,7 @@ import re
 
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.language.latex_names import escaped, identifier, number
-from autodiff_cli.report.result_tables import parts_of
+from autodiff_cli.report.result_tables import result_parts
 from autodiff_cli.report.table import NUMBER, Table
 
 _NUMERAL = re.compile(r"(?<![\w.(*/-])(?<!\w\[)-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)(?![\w(*/]|\.\d)")
@@ -15,7 +15,9 @@ _NAME = re.compile(r"([^\W\d]\w*)(?:\[([\d, ]+)\])?")
 
 def page(result: CommandResult, precision: int) -> str:
     """Return the tables of a result, each as a ``tabular``, and its sentences as paragraphs."""
-    return "\n".join(_tabular(part) if isinstance(part, Table) else _paragraphs(str(part)) for part in parts_of(result, precision))
+    return "\n".join(
+        _tabular(part) if isinstance(part, Table) else _paragraphs(str(part)) for part in result_parts(result, precision)
+    )
 
 
 def _tabular(table: Table) -> str:

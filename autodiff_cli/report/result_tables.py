@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from autodiff_cli.derivatives.taylor import Taylor
 
 
-def text_of(result: CommandResult, precision: int = 6) -> str:
+def result_text(result: CommandResult, precision: int = 6) -> str:
     """Return the output of a result for people as text without colours."""
-    return drawn(parts_of(result, precision), "never").strip("\n")
+    return drawn(result_parts(result, precision), "never").strip("\n")
 
 
 def text_with_notes(result: CommandResult) -> str:
     """Return the output of a result for people as text without colours, followed by its notes."""
-    return "\n".join([text_of(result), *(f"note: {visible(note['message'])}" for note in result.notes)])
+    return "\n".join([result_text(result), *(f"note: {visible(note['message'])}" for note in result.notes)])
 
 
-def parts_of(result: CommandResult, precision: int = 6) -> list[Renderable]:
+def result_parts(result: CommandResult, precision: int = 6) -> list[Renderable]:
     """Return the output of a result for people, from top to bottom."""
     return [*named(result.tables)(result, precision), *verified_tables(result.verified)]
 
@@ -128,16 +128,16 @@ def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str,
         ]
         for a, first in names
     ]
-    return _matrix_table([_element(*name) for name in names], names, cells)
+    return _matrix_table([_element_name(*name) for name in names], names, cells)
 
 
 def _matrix_table(rows: Sequence[str], columns: Sequence[tuple[str, tuple[int, ...]]], cells: Sequence[Sequence[Cell]]) -> Table:
     """Return a table with the names of its rows and a column for each element of the variables."""
-    heads = [Column("", EXPRESSION, "bold"), *(Column(_element(*column), NUMBER) for column in columns)]
+    heads = [Column("", EXPRESSION, "bold"), *(Column(_element_name(*column), NUMBER) for column in columns)]
     return Table(heads, [[row, *own] for row, own in zip(rows, cells, strict=True)])
 
 
-def _element(name: str, position: tuple[int, ...]) -> str:
+def _element_name(name: str, position: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, position))}]" if position else name
 
 
@@ -201,7 +201,7 @@ def product_tables(result: Product, precision: int) -> list[Renderable]:
         if shown_completely((len(columns), len(rows))):
             blocks = {name: np.asarray(block) for name, block in result.derivatives.items()}
             numbers = [[human(blocks[name][(*row, *position)], precision) for name, position in columns] for row in rows]
-            return [_matrix_table([_element("output", row) for row in rows], columns, numbers)]
+            return [_matrix_table([_element_name("output", row) for row in rows], columns, numbers)]
     cells = [
         (Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan"))
         for name, value in result.numbers()
@@ -218,7 +218,7 @@ class Formulas(Protocol):
     steps: Sequence[Any]
 
 
-def _steps(steps: Sequence[Any]) -> list[Renderable]:
+def _steps_tables(steps: Sequence[Any]) -> list[Renderable]:
     """Return tables of the parts of an expression with their differentials, each followed by the derivatives."""
     parts: list[Renderable] = []
     for is_part, group in groupby(steps, lambda step: " = " in step.of):
@@ -230,7 +230,7 @@ def _steps(steps: Sequence[Any]) -> list[Renderable]:
 def formula_tables(result: Formulas, _: int) -> list[Renderable]:
     """Return the steps, then the derivative alone, or a table of derivatives with their values if a point was given."""
     formulas, values = result.texts, result.values
-    parts = _steps(result.steps)
+    parts = _steps_tables(result.steps)
     if len(formulas) == 1 and not values:
         return [*parts, *(Text(text, "bold cyan") for text in formulas.values())]
     rows: list[list[Cell]] = [
@@ -267,8 +267,8 @@ def check_tables(result: Checks, precision: int) -> list[Renderable]:
     checks, points = result.checks, result.points
     own = [check for check in checks if "claim" not in check]
     claims = [check for check in checks if "claim" in check]
-    parts: list[Renderable] = [_checks(own, ("analytic", "numeric"), points, precision)]
-    return [*parts, title("claims"), _checks(claims, ("claimed", "exact"), points, precision)] if claims else parts
+    parts: list[Renderable] = [_checks_table(own, ("analytic", "numeric"), points, precision)]
+    return [*parts, title("claims"), _checks_table(claims, ("claimed", "exact"), points, precision)] if claims else parts
 
 
 _VERDICTS = {
@@ -280,11 +280,11 @@ _VERDICTS = {
 _BADNESS = list(_VERDICTS)
 
 
-def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
+def _checks_table(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
     claims, several = sides[0] == "claimed", points > 1
     numbers = [Column(header, NUMBER) for header in (*sides, "error", "tolerance")]
     rows: list[list[Cell]] = []
-    for check in _worst(checks) if several else checks:
+    for check in _worst_checks(checks) if several else checks:
         by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
         rows.append(
             [
@@ -298,7 +298,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points:
     return Table(["claim" if claims else "derivative", *numbers, "verdict", *(["worst at"] if several else [])], rows)
 
 
-def _worst(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _worst_checks(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the check with the worst verdict for each derivative and claim."""
     worst: dict[tuple[str, str], Mapping[str, Any]] = {}
     for check in checks:

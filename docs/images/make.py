@@ -19,7 +19,7 @@ from autodiff_cli.plotting.fit_picture import fit_picture as fitted_picture
 from autodiff_cli.plotting.model import Looks
 from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot
-from autodiff_cli.report.result_tables import parts_of
+from autodiff_cli.report.result_tables import result_parts
 from autodiff_cli.report.terminal import drawn as drawn_text
 from autodiff_cli.solvers.fitting.fit import fit
 from autodiff_cli.solvers.fitting.predictions import drawing
@@ -62,7 +62,7 @@ def draw(theme: TerminalTheme) -> str:
     result = evaluate("y = x**3; z = log(y); z", {"x": 5}, order=2, retain_grad=["y"])
     console = Console(width=82, record=True, force_terminal=True, color_system="truecolor", file=io.StringIO())
     console.print(Text(f"$ {COMMAND}", "bold"))
-    console.print(Text.from_ansi(drawn_text(parts_of(result), "always")))
+    console.print(Text.from_ansi(drawn_text(result_parts(result), "always")))
     svg = console.export_svg(title="autodiff", theme=theme, unique_id="autodiff")
     # Whoever looks at the picture has a font for code: none is fetched.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff_cli.data.row_blocks import ROW, Input, Reader
 from autodiff_cli.errors import DataError, FileError, setting
-from autodiff_cli.formats import of_first_bytes
+from autodiff_cli.formats import format_of_first_bytes
 from autodiff_cli.language.limited_reading import file_size
 
 CHUNK = 1 << 21
@@ -87,7 +87,7 @@ class TextReader(Reader):
         yield from chunks
 
     def _check_text(self, start: bytes) -> None:
-        style = of_first_bytes(start)
+        style = format_of_first_bytes(start)
         if style is not None:
             article = "an" if style[0] in "an" else "a"
             raise DataError(f"{self.name} is {article} {style} file, not text", hint=f"set {setting('input_format', style)}")
