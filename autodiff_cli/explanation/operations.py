@@ -21,7 +21,7 @@ from autodiff_cli.explanation.local_derivatives import decomposition, filled_in,
 from autodiff_cli.explanation.model import ForwardLine
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.language.operators import OPERATORS
-from autodiff_cli.language.tree import Syntax, arguments, call_tree, keyword_tree, name_tree, names_in, new_tree
+from autodiff_cli.language.tree import Syntax, arguments, binding, call_tree, keyword_tree, name_tree, names_in, new_tree
 
 UNKNOWN = "constant"
 """The placeholder for an operand that was not saved."""
@@ -97,6 +97,8 @@ class NodeOperations:
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step, with its operands replaced by their names."""
         tree = step.tree
+        if binding(tree) is not None:
+            return tree
         trees, values = note_phrases.argument_trees(step), _flat(step)
         if tree.kind in ("index", "attribute"):
             trees, values = tree.children[:1], values[:1]
