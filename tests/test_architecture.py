@@ -45,7 +45,7 @@ BUDGETS = {
     "data": 5865,
     "derivatives": 1062,
     "evaluation": 3532,
-    "explanation": 2036,
+    "explanation": 2038,
     "gradient_checking": 1017,
     "graph_drawing": 1870,
     "language": 1447,
