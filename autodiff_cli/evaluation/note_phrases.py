@@ -54,19 +54,13 @@ def first_true_index(mask: ArrayLike) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(flat, np.shape(mask)))
 
 
-def elements_phrase(mask: ArrayLike, sampled: int | None = None) -> str:
-    """Return a phrase such as `` in 2 of 5 elements, first at [1]``; the phrase is empty for a scalar.
-
-    Args:
-        mask: an array that is true at the selected elements.
-        sampled: the number of elements that were examined; ``None`` if all elements were examined.
-    """
+def elements_phrase(mask: ArrayLike) -> str:
+    """Return a phrase such as `` in 2 of 5 elements, first at [1]`` for the true elements of a mask; it is empty for a scalar."""
     if not np.ndim(mask):
         return ""
     place = ", ".join(map(str, first_true_index(mask)))
     count = int(np.count_nonzero(mask))
-    looked = f"{np.size(mask):,} elements" if sampled is None else f"{sampled:,} elements looked at"
-    return f" in {count:,} of {looked}, first at [{place}]"
+    return f" in {count:,} of {np.size(mask):,} elements, first at [{place}]"
 
 
 def shortened_source(source: str, span: Span) -> str:
@@ -184,12 +178,7 @@ class Description(NamedTuple):
 
 
 def describe_step(
-    evaluation: Evaluation,
-    step: Step,
-    mask: ArrayLike,
-    one_by_one: bool,
-    place: tuple[int, ...] | None = None,
-    sampled: int | None = None,
+    evaluation: Evaluation, step: Step, mask: ArrayLike, one_by_one: bool, place: tuple[int, ...] | None = None
 ) -> Description:
     """Return the description of a step.
 
@@ -199,10 +188,8 @@ def describe_step(
         mask: the affected elements.
         one_by_one: whether each affected element is computed from one element of each argument.
         place: the index of the element whose arguments are described; by default, the first affected element.
-        sampled: the number of examined elements, or ``None`` if all elements were examined.
     """
     at = first_true_index(mask) if place is None else place
     texts = argument_texts(step, at, np.shape(mask), one_by_one, evaluation.expression)
-    return Description(
-        shortened_source(evaluation.expression, step.tree.span), with_arguments_phrase(texts), elements_phrase(mask, sampled)
-    )
+    text = shortened_source(evaluation.expression, step.tree.span)
+    return Description(text, with_arguments_phrase(texts), elements_phrase(mask))

@@ -208,7 +208,7 @@ def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
     """Return the note on a step after which the value has lost most of its digits."""
     from autodiff_cli.evaluation.note_phrases import describe_step
 
-    said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place, loss.sampled)
+    said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
     message = f"{said.text} loses about {loss.digits} of {_total_digits(evaluation)} digits{said.rest}{_remedy(evaluation, loss)}"
     return note("cancellation", message, loss.step.tree.span, order=0)
 

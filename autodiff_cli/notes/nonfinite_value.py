@@ -70,7 +70,6 @@ def is_finite(value: ArrayLike) -> bool:
 
 
 def _nonfinite_mask(value: object) -> Mask:
-    """Return where a value is nan or infinite."""
     return np.asarray(~np.isfinite(value)) if isinstance(value, (float, int, np.ndarray, np.generic)) else np.zeros((), bool)
 
 

@@ -66,7 +66,6 @@ def is_far(trace: Trace) -> bool:
 
 
 def _is_float(step: Step) -> bool:
-    """Return whether the result of a step is one floating-point number or array."""
     return not isinstance(step.result, tuple) and np.result_type(raw(step.result)).kind == "f"
 
 

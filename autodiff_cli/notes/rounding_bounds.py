@@ -118,12 +118,10 @@ def _rules(primitive: Primitive) -> list[_Rule]:
 
 
 def _value(argument: Any) -> Any:
-    """Return the array of a tensor, and any other argument unchanged."""
     return argument._data if isinstance(argument, Tensor) else argument
 
 
 def _shape(argument: Any) -> tuple[int, ...]:
-    """Return the shape of an argument, which is empty for a plain number."""
     return argument.shape if hasattr(argument, "shape") else ()
 
 
@@ -265,7 +263,6 @@ def _has_zero(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether an argument is a number or an array."""
     return isinstance(value, (np.ndarray, np.generic, float, int))
 
 

@@ -163,7 +163,6 @@ def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
-    """Return the multiples of a step between two ends."""
     return [k * step + 0.0 for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 

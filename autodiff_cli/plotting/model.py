@@ -255,6 +255,5 @@ def _content(plot: Plot | Field, over: Sequence[Range]) -> dict[str, object]:
 
 
 def _rows(data: Mapping[str, Floats]) -> list[Record]:
-    """Return columns as one record for each row."""
     rows = zip(*(column.tolist() for column in data.values()), strict=True)
     return [dict(zip(data, row, strict=True)) for row in rows]

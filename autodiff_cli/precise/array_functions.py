@@ -80,7 +80,6 @@ def _exact(x: Cells, value: float) -> Number:
 
 
 def _logcumsumexp(x: Cells, dim: int) -> Cells:
-    """Return the logarithms of the cumulative sums of exponentials."""
     lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
     result = np.empty(lanes.shape, object)
     for k in range(len(lanes)):
@@ -112,7 +111,6 @@ def _gaussian_elimination(rows: Cells, right: Cells) -> Number | int:
 
 
 def _determinant(x: Cells) -> Cells:
-    """Return the determinants of a batch of matrices."""
     determinants = np.empty(x.shape[:-2], object)
     for place in np.ndindex(determinants.shape):
         determinants[place] = _gaussian_elimination(x[place].copy(), np.empty((x.shape[-1], 0), object))
@@ -132,7 +130,6 @@ def _solve(x: Cells, y: Cells) -> Cells:
 
 
 def _inverse(x: Cells) -> Cells:
-    """Return the inverses of a batch of matrices."""
     if not x.size:
         return x
     identity = np.eye(x.shape[-1]).astype(object) * _exact(x, 1.0)

@@ -65,7 +65,6 @@ def _quotient(mp: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remain
 
 
 def _isclose(mp: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_nan: bool) -> bool:
-    """Return whether two numbers are close, as ``numpy.isclose`` does."""
     if mp.isnan(x) or mp.isnan(y):
         return bool(equal_nan and mp.isnan(x) and mp.isnan(y))
     return bool(x == y or (mp.finite(x) and mp.finite(y) and abs(x - y) <= atol + rtol * abs(y)))

@@ -68,7 +68,6 @@ def _erfinv(mp: Arithmetic, x: Real) -> Real:
 
 
 def _hazard(mp: Arithmetic, x: Real) -> Real:
-    """Return the hazard function of the normal distribution, its density over the probability below ``x``."""
     if not mp.finite(x) or abs(x) > 1e8:
         raise NotPrecise("hazard")
     return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)
@@ -138,7 +137,6 @@ def _pole(mp: Arithmetic, x: Real) -> bool:
 
 
 def _lgamma(mp: Arithmetic, x: Real) -> Real:
-    """Return the logarithm of the size of gamma."""
     finite = mp.finite(x) and not _pole(mp, x)
     return mp.re(mp.loggamma(x)) if finite else mp.nan if mp.isnan(x) else mp.inf
 

@@ -231,7 +231,6 @@ class Interpreter(Blocks):
             raise error.at(tree.span, self.source) from None
 
     def _all_rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the table of ``show`` for all tensors with a name."""
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
         return [TensorRow.from_tensor(tensor, name, self.expressions[name])._asdict() for name, tensor in tensors]
 

@@ -149,7 +149,6 @@ class _Reader:
             raise self._misplaced(span)
 
     def _misplaced(self, span: Span) -> ParseError:
-        """Return the error for a line that is indented differently from its block."""
         hint = "indent only the lines of a block after a colon, all by the same spaces or tabs"
         return self._error("this line is indented differently from the lines around it", span, hint)
 
