@@ -80,9 +80,6 @@ class set_grad_enabled(_ContextDecorator):
         self._before = _mode.get()
         switch_recording(mode)
 
-    def __repr__(self) -> str:
-        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
-
     def __enter__(self) -> None:
         switch_recording(self.mode)
 
@@ -111,9 +108,6 @@ class grad_mode(_ContextDecorator):
 
     def __init__(self, mode: bool | None = None) -> None:
         self._before: list[tuple[bool | None, bool]] = []
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
 
     def __enter__(self) -> None:
         self._before.append((_mode.get(), _inference.get()))

@@ -101,13 +101,7 @@ def grad(
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        from autodiff_cli.autograd.active_batches import active_batches, running
-
-        examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(starts, grad_outputs))
-        with running(*active_batches(), examples):
-            batched = [None if g is None else examples.wrap(g) for g in gradients]
-            rows = grad(starts, targets, batched, keep, create_graph, allow_unused=True)
-        results: list[Tensor | None] = [None if row is None else examples.lift(row) for row in rows]
+        results = _batched_gradients(starts, targets, gradients, keep, create_graph)
     else:
         transformed = outermost((starts, targets))
         transformed = outermost((gradients,)) if transformed is None else transformed
@@ -126,6 +120,19 @@ def grad(
             for i, (tensor, gradient) in enumerate(zip(targets, results, strict=True))
         ]
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
+
+
+def _batched_gradients(
+    outputs: list[Differentiable], inputs: list[Differentiable], gradients: Sequence[Any], keep: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """Return the gradients for each example of initial gradients, stacked; ``keep`` is ``retain_graph``."""
+    from autodiff_cli.autograd.active_batches import active_batches, running
+
+    examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(outputs, gradients))
+    with running(*active_batches(), examples):
+        batched = [None if g is None else examples.wrap(g) for g in gradients]
+        rows = grad(outputs, inputs, batched, keep, create_graph, allow_unused=True)
+    return [None if row is None else examples.lift(row) for row in rows]
 
 
 def _as_writable_tensor(value: Cotangent) -> Tensor:
@@ -231,9 +238,8 @@ def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_grap
     return gradient if create_graph or not isinstance(gradient._data, (np.ndarray, np.generic)) else gradient._data
 
 
-def _batch_size(outputs: list[Differentiable], grad_outputs: GradOutputs) -> int:
-    """Return the length of the first dimension of ``grad_outputs``."""
-    batches = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+def _batch_size(outputs: list[Differentiable], batches: Sequence[Tensor | None]) -> int:
+    """Return the length of the first dimension of the initial gradients."""
     for i, (output, batch) in enumerate(zip(outputs, batches, strict=False)):
         if batch is None or not batch.shape:
             continue

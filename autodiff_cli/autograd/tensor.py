@@ -138,10 +138,6 @@ class Tensor(TensorValues):
             raise DtypeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
-    @requires_grad.deleter
-    def requires_grad(self) -> None:
-        raise GraphError("requires_grad must be a bool")
-
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether operations on this leaf are recorded, and return the leaf.
 

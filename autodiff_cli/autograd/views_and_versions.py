@@ -212,13 +212,8 @@ def known_edge(tensor: Tensor) -> Edge | None:
     return edge.edge if type(edge) is LostEdge else edge
 
 
-def mark_changed(tensor: Tensor, renew: bool = True) -> None:
-    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``ChangedOutput``.
-
-    Args:
-        tensor: the tensor that is changed.
-        renew: whether to derive the histories of the views of the changed memory again.
-    """
+def count_change(tensor: Tensor) -> None:
+    """Count an in-place change that is about to be made, and replace saved outputs of nodes by ``ChangedOutput``."""
     root = root_of(tensor)
     extra = root.extra()
     extra.version += 1
@@ -234,9 +229,15 @@ def mark_changed(tensor: Tensor, renew: bool = True) -> None:
                 before = node._saved
                 expected = before.expected if isinstance(before, ChangedOutput) else extra.version - 1
                 node._saved = ChangedOutput(changed, extra.version, expected)
+
+
+def mark_changed(tensor: Tensor) -> None:
+    """Count an in-place change that is about to be made, and derive the histories of the views of the memory again."""
+    count_change(tensor)
+    root = root_of(tensor)
     source = tensor if tensor._extra is None or tensor._extra.view is None else tensor._extra.view.source
     for owner in (source,) if source is root else (source, root):
-        if renew and owner._requires_grad:
+        if owner._requires_grad:
             renew_views(owner)
 
 

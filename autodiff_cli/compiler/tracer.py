@@ -170,7 +170,7 @@ def takes_array(op: FunctionInfo) -> bool:
     return op.section in _SECTIONS or (op.section in _MIXED_SECTIONS and "dim" in op.parameters) or op.name in ("cov", "corrcoef")
 
 
-def of_one_number(values: Iterable[object]) -> bool:
+def is_of_scalars(values: Iterable[object]) -> bool:
     """Return whether the tensors among the arguments of a call are scalars, and one of them depends on a variable."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     return any(isinstance(t, Tracer) or t.requires_grad for t in tensors) and not any(t.shape for t in tensors)

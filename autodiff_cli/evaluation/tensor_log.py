@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import DType
-from autodiff_cli.autograd.primitives.argument_kinds import how_many, parameter_of
+from autodiff_cli.autograd.primitives.argument_kinds import how_many, parameter_for
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
@@ -257,7 +257,7 @@ def _keywords(op: FunctionInfo, positional: int, named: Mapping[str, Any]) -> di
     parameters = op.parameters
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():
-        parameter = parameter_of(keyword, parameters)
+        parameter = parameter_for(keyword, parameters)
         if parameter not in parameters or (op.variadic and parameter == parameters[0]):
             hint = suggestion(keyword, parameters) or f"it is {op.signature}"
             raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)

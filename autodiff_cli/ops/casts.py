@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import TYPES, DType, DTypeLike, as_dtype, bool_, default_type, dtype, torch_type
+from autodiff_cli.autograd.dtypes import DType, DTypeLike, as_dtype, bool_, default_type, dtype, torch_type
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR
 from autodiff_cli.autograd.primitives.structural import cast
 from autodiff_cli.autograd.primitives.types import Value
@@ -121,17 +121,11 @@ def _is_type(name: str) -> bool:
     return name.partition(":")[0] not in ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
 
 
-_TYPES_BY_TENSOR_NAME = {f"torch.{one.scalar_name}Tensor": one for one in TYPES.values()}
-"""PyTorch's names of tensor types, such as ``torch.DoubleTensor``."""
-
-
 def _type(self: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = False) -> Any:
     """Return the name of the tensor's type, such as ``torch.DoubleTensor``; with ``dtype``, convert the tensor to this type."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_name}Tensor"
-    if isinstance(dtype, str) and dtype not in _TYPES_BY_TENSOR_NAME:
-        raise ArgumentError(f"invalid type: {dtype!r}", hint="use a type such as float64, or a name such as torch.DoubleTensor")
-    return to(self, _TYPES_BY_TENSOR_NAME[dtype] if isinstance(dtype, str) else dtype)
+    return to(self, dtype)
 
 
 def _install_conversion(name: str, wanted: DType) -> None:

@@ -51,19 +51,24 @@ def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], 
             )
         longest = max(longest, ndim - named)
         labels.append(_labels_of(text, ndim - named))
-    if arrow:
-        out = _labels_of(wanted, longest)
-        for label in out:
-            if out.count(label) > 1:
-                raise ArgumentError(f"einsum(): output subscript {chr(label)} appears more than once in the output")
-            if label > 0 and not any(label in each for each in labels):
-                raise ArgumentError(
-                    f"einsum(): output subscript {chr(label)} does not appear in the equation for any input operand"
-                )
-    else:
-        every = [label for each in labels for label in each]
-        out = [*range(-longest, 0), *sorted(label for label in set(every) if label > 0 and every.count(label) == 1)]
-    return labels, out
+    return labels, _result_labels(wanted, longest, labels) if arrow else _implicit_labels(longest, labels)
+
+
+def _result_labels(text: str, hidden: int, labels: list[list[int]]) -> list[int]:
+    """Return the labels of the result that an equation names; each is one of the labels of the operands."""
+    out = _labels_of(text, hidden)
+    for label in out:
+        if out.count(label) > 1:
+            raise ArgumentError(f"einsum(): output subscript {chr(label)} appears more than once in the output")
+        if label > 0 and not any(label in each for each in labels):
+            raise ArgumentError(f"einsum(): output subscript {chr(label)} does not appear in the equation for any input operand")
+    return out
+
+
+def _implicit_labels(hidden: int, labels: list[list[int]]) -> list[int]:
+    """Return the labels of the result of an equation without an arrow: those that occur once, in alphabetical order."""
+    every = [label for each in labels for label in each]
+    return [*range(-hidden, 0), *sorted(label for label in set(every) if label > 0 and every.count(label) == 1)]
 
 
 def _labels_of(text: str, hidden: int) -> list[int]:

@@ -20,7 +20,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.primitives.structural import edge_from_source, rebase_history, writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
-from autodiff_cli.autograd.views_and_versions import View, adopt, check_changeable, known_edge, mark_changed
+from autodiff_cli.autograd.views_and_versions import View, adopt, check_changeable, count_change, known_edge, mark_changed
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.indexing import getitem, sliced
@@ -116,7 +116,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
         _check_recorded(tensor, view)
     rebases = recording and (result._requires_grad or tensor._requires_grad)
     target = _writable_target(tensor, overlap)
-    mark_changed(tensor, renew=not rebases)
+    (count_change if rebases else mark_changed)(tensor)  # a rebase derives the histories of views itself
     if target is None:
         tensor._data = result._data.astype(tensor._data.dtype)
     else:

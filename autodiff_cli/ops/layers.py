@@ -183,6 +183,3 @@ def _softmax_or_zero(scores: Value, some: Array) -> Any:
     """Return the softmax of scores, and 0 in the rows without any pair."""
     taken = some[..., np.newaxis]
     return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)
-
-
-# Gates, and functions with a learned slope.

@@ -104,14 +104,6 @@ def _of_probabilities(
     return total if reduction == "sum" else total / max(math.prod(shape[:dim]) * math.prod(shape[dim + 1 :]), 1)
 
 
-# Loss functions of margins, similarities, densities and sets of labels; ``reduction`` is ``'mean'``, ``'sum'`` or ``'none'``.
-
-# Densities
-
-
-# Margins
-
-
 # Sets of labels: the last dimension of x has one entry for each class
 
 

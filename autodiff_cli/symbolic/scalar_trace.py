@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
-from autodiff_cli.compiler.tracer import of_one_number, takes_array
+from autodiff_cli.compiler.tracer import is_of_scalars, takes_array
 from autodiff_cli.errors import NotRecordable, setting
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
@@ -27,7 +27,7 @@ class ScalarTracingEvaluator(TracingEvaluator):
         Raises:
             NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
         """
-        if takes_array(op) and of_one_number((*arguments, *named.values())):
+        if takes_array(op) and is_of_scalars((*arguments, *named.values())):
             raise NotRecordable(
                 f"'{op.name}' takes an array, but variables are scalars here",
                 hint=f"{_HINTS.get(op.name, '')}{_ARRAYS}",

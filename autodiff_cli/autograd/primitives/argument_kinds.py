@@ -67,7 +67,7 @@ def value_text(value: Argument) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 4]} ..."
 
 
-def parameter_of(keyword: str, parameters: Sequence[str]) -> str:
+def parameter_for(keyword: str, parameters: Sequence[str]) -> str:
     """Return the parameter that a keyword stands for; the keyword itself if no parameter fits."""
     if keyword in parameters:
         return keyword
@@ -93,7 +93,7 @@ def bind(
         raise ArgumentError(f"{name} takes {expected}, not {len(args)}")
     values = dict(zip(parameters, args, strict=False))
     for keyword, value in kwargs.items():
-        parameter = parameter_of(keyword, parameters)
+        parameter = parameter_for(keyword, parameters)
         if parameter not in parameters:
             hint = INTO_ANOTHER if keyword == "out" else f"it has {', '.join(parameters)}"
             raise ArgumentError(f"{name} has no parameter '{keyword}'", hint=hint)
@@ -378,7 +378,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             values: Sequence[Any] = args
             try:
                 if is_open:
-                    renamed = {parameter_of(k, own): v for k, v in kwargs.items()}
+                    renamed = {parameter_for(k, own): v for k, v in kwargs.items()}
                     named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in renamed.items()}
                 elif kwargs or not required <= len(args) <= count:
                     values, named = bind(name, names, defaults, args, kwargs), {}

@@ -1,4 +1,4 @@
-"""Arguments of calls: conversion to a common type, and errors for unsuitable arguments."""
+"""Arguments of calls: conversion to a in_common_type type, and errors for unsuitable arguments."""
 
 from __future__ import annotations
 
@@ -74,31 +74,31 @@ def on_arrays(primitive: Primitive, args: Sequence[Any]) -> Any:
         raise mismatch(primitive.name, error, args[: primitive.arity]) from None
 
 
-def common(raw: list[Any], positions: Sequence[int]) -> list[Any]:
-    """Convert the differentiable arrays among the arguments to a common type, in place.
+def in_common_type(arguments: Sequence[Any], positions: Sequence[int]) -> list[Any]:
+    """Return the arguments of a call, with the differentiable arrays among them in a common type.
 
     Args:
-        raw: the arguments, which are arrays, numbers, masks or positions.
+        arguments: arrays, numbers, masks or positions.
         positions: the positions of the differentiable arguments.
 
     Raises:
         DtypeError: if an argument is neither a number nor an array of numbers.
     """
-    for i, value in enumerate(raw):
+    result = list(arguments)
+    for i, value in enumerate(result):
+        is_places = isinstance(value, (list, tuple)) and i not in positions  # a mask, or a list of positions
         if isinstance(value, int):
             _check_64_bits(value)
-        elif isinstance(value, (list, tuple)) and i not in positions:
-            continue  # a mask, or a list of positions
-        elif not isinstance(value, float) and getattr(value, "dtype", _NO_NUMBERS).kind not in "fib":
+        elif not is_places and not isinstance(value, float) and getattr(value, "dtype", _NO_NUMBERS).kind not in "fib":
             raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {value_text(value)}")
-    arrays = [i for i in positions if isinstance(raw[i], (np.ndarray, np.generic))]
-    if len({raw[i].dtype for i in arrays}) > 1:
-        widest = raw[arrays[0]]
+    arrays = [i for i in positions if isinstance(result[i], (np.ndarray, np.generic))]
+    if len({result[i].dtype for i in arrays}) > 1:
+        widest = result[arrays[0]]
         for i in arrays[1:]:
-            widest = promote(widest, raw[i])[0]
+            widest = promote(widest, result[i])[0]
         for i in arrays:
-            raw[i] = raw[i].astype(widest.dtype, copy=False)
-    return raw
+            result[i] = result[i].astype(widest.dtype, copy=False)
+    return result
 
 
 def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:

@@ -16,8 +16,8 @@ from autodiff_cli.autograd.hooks import node_observers, observed
 from autodiff_cli.autograd.modes import inference_used, is_recording
 from autodiff_cli.autograd.node import NO_EDGE, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import PLAIN, TENSOR, Argument
-from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, common, mismatch, on_arrays, plain
-from autodiff_cli.autograd.primitives.nodes import NodeFactory, SequenceNode, output_of
+from autodiff_cli.autograd.primitives.arguments import NO_BOOLEANS, UNFIT, in_common_type, mismatch, on_arrays, plain
+from autodiff_cli.autograd.primitives.nodes import NodeFactory, SequenceNode, complete_node
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, dispatch
 from autodiff_cli.autograd.tensor import Tensor, is_inference, shared_array, tensor_on
 from autodiff_cli.autograd.views_and_versions import created_now, next_sequence_nr, view_of
@@ -80,7 +80,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             node._saved = (input, data) if saves_output else (input,)
         else:
             node._saved = (data,) if saves_output else ()
-        # An inlined copy of output_of, because this is the innermost loop of eager evaluation.
+        # An inlined copy of complete_node, because this is the innermost loop of eager evaluation.
         node._edges = (input._edge or leaf_edge(input),)
         node._shape = data.shape
         node._dtype = data.dtype
@@ -150,7 +150,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
                 node._saved = (other if by_first else None, input if by_second else None)
             else:
                 node._saved = nodes.saved(edges, (input, other), data) if saves else ()
-            return output_of(node, edges, data)
+            return complete_node(node, edges, data)
         return tensor_on(_in_torch_type(forward, data, (a, b), 2))
 
     return function
@@ -185,7 +185,7 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         if recorded and inference_used[0] and is_inference(x):
             recorded = False
         result = nodes.record(args, data) if recorded else tensor_on(data)
-        return view_of(result, x, function, args[1:], "" if recording else created_now()) if shares(data, values) else result
+        return view_of(result, x, function, args[1:], "" if recording else created_now()) if shares_memory(data, values) else result
 
     return function
 
@@ -209,7 +209,7 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
                 return dispatch(function, args)
         if not any_tensor:
             return on_arrays(primitive, args)
-        raw[:arity] = common(raw[:arity], differentiable)
+        raw[:arity] = in_common_type(raw[:arity], differentiable)
         for i in differentiable:  # VJP rules compute with numbers, not with booleans
             if type(args[i]) is Tensor and args[i]._data.dtype.kind == "b" and raw[i].dtype.kind != "b":
                 args = (*args[:i], tensor_on(raw[i]), *args[i + 1 :])
@@ -224,12 +224,12 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     return function
 
 
-def shares(data: Array, source: Array) -> bool:
+def shares_memory(data: Array, source: Array) -> bool:
     """Return whether an array is a view of the memory of another array."""
     return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
 
 
-def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
+def sequence_function(primitive: Primitive, node: str) -> TensorFunction:
     """Return the function of an operation on a sequence of tensors."""
     name, forward, arguments = primitive.name, primitive.forward, primitive.binder()
     slots = tuple((slot, NO_EDGE) for slot in ("shapes", *primitive.parameters[1:]))
@@ -264,6 +264,6 @@ def of_sequence(primitive: Primitive, node: str) -> TensorFunction:
         result: Any = _new(node_type)
         result._saved = (tuple(r.shape for r in raw), *rest)
         edges = tuple([(t._edge or leaf_edge(t)) if type(t) is Tensor and t._requires_grad else None for t in tensors])
-        return output_of(result, edges, data)
+        return complete_node(result, edges, data)
 
     return function

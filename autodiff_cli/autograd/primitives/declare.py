@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import Kind, takes
-from autodiff_cli.autograd.primitives.calls import binary, general, of_sequence, single, unary
+from autodiff_cli.autograd.primitives.calls import binary, general, sequence_function, single, unary
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput, multi_output
 from autodiff_cli.autograd.primitives.nodes import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import (
@@ -92,7 +92,7 @@ class Declarations:
         """Declare an operation on a sequence of tensors; ``vjp(g, i, shapes, *statics)`` is the VJP rule of the i-th tensor."""
         vjps = {"tensors": vjp}
         primitive = _record(Primitive, name, forward, vjps, statics, {"vjps": vjps, **attributes})
-        return self._add(primitive, of_sequence(primitive, node), attributes)
+        return self._add(primitive, sequence_function(primitive, node), attributes)
 
     def several(
         self,

@@ -11,7 +11,7 @@ from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, operand
 from autodiff_cli.autograd.primitives.arguments import UNFIT, mismatch
-from autodiff_cli.autograd.primitives.calls import shares
+from autodiff_cli.autograd.primitives.calls import shares_memory
 from autodiff_cli.autograd.primitives.nodes import OpNode
 from autodiff_cli.autograd.primitives.primitive import Declared, TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
@@ -35,7 +35,6 @@ class MultiOutput(Declared, kw_only=True):
         vjp: the VJP rule.
         results: the names of the results; empty if the function returns a plain tuple.
         constant: the names of the results that are not differentiable.
-        wanted: the names of the parameters of the VJP rule, without the first.
         view: the function ``view(x, i, *statics)`` that returns the i-th result as a view of ``x``, if results are views.
     """
 
@@ -46,6 +45,7 @@ class MultiOutput(Declared, kw_only=True):
 
     @cached_property
     def vjp_arguments(self) -> tuple[str, ...]:
+        """The names of the parameters of the VJP rule, without the first."""
         return argument_names(self.vjp)[1:]
 
     @cached_property
@@ -105,7 +105,7 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
         tensors = [tensor_on(array, None) for array in arrays]
         if x._requires_grad and is_recording():
             record(x, args, tensors)
-        if view is not None and tensors and shares(tensors[0]._data, data):
+        if view is not None and tensors and shares_memory(tensors[0]._data, data):
             # Register each result as a view; the tuple is not a tensor.
             for i, tensor in enumerate(tensors):
                 view_of(tensor, x, partial(_view_at, view, i), args[1:], created_now("several"))

@@ -230,7 +230,7 @@ class NodeFactory:
             edges.append((value._edge or leaf_edge(value)) if needs else None)
         node = _new(self.node_type or self.create_type())
         node._saved = self.saved(edges, values, data)
-        return output_of(node, tuple(edges), data)
+        return complete_node(node, tuple(edges), data)
 
     def saved(self, edges: Sequence[Edge | None], values: Sequence[Any], data: Array) -> list[Any]:
         """Return the values that the VJP rules need, with ``None`` for a value that no rule of an existing edge needs."""
@@ -261,7 +261,7 @@ def _source_of(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:
     return "shape", parameters.index(name.removesuffix("_shape"))
 
 
-def output_of(node: Node, edges: tuple[Edge | None, ...], data: Array) -> Tensor:
+def complete_node(node: Node, edges: tuple[Edge | None, ...], data: Array) -> Tensor:
     """Complete a node, and return its only output as a tensor; this function must be fast."""
     node._edges = edges
     node._shape = data.shape

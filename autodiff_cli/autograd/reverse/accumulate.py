@@ -28,10 +28,10 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
     """
     if not leaf._requires_grad:
         return
-    extra = leaf._extra or leaf.extra()
     if create_graph:  # without the lock, because recording may call hooks
-        extra.grad = copied(as_tensor(gradient)) if extra.grad is None else extra.grad + gradient
+        retain(leaf, gradient)
         return
+    extra = leaf._extra or leaf.extra()
     with _adding:
         before = extra.grad
         if before is None:
@@ -47,6 +47,6 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
 
 
 def retain(tensor: Tensor, gradient: Cotangent) -> None:
-    """Store the gradient of a tensor that is not a leaf, or add it to ``tensor.grad``; the sum is a new tensor, as in PyTorch."""
+    """Store the gradient of a tensor, or add it to ``tensor.grad``; the sum is a new tensor, as in PyTorch."""
     extra = tensor.extra()
     extra.grad = copied(as_tensor(gradient)) if extra.grad is None else extra.grad + gradient

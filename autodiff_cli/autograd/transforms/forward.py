@@ -101,7 +101,6 @@ def jacfwd(
         for value in inputs:
             if not isinstance(value, Tensor):
                 raise GraphError(f"jacfwd: Expected all inputs to be Tensors, got {type(value)}")
-        sizes = [math.prod(x.shape) for x in inputs]
 
         def push(*units: Tensor) -> Any:
             def of_chosen(*values: Any) -> Any:
@@ -115,20 +114,21 @@ def jacfwd(
 
         swept = vmap(push, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
         columns, aux = swept if has_aux else (swept, None)
-        rows = []
-        for column in leaves(columns):
-            shape = tuple(column.shape[1:])
-            parts = []
-            for k, x in enumerate(inputs):
-                first = sum(sizes[:k])
-                part = moved(column[first : first + sizes[k]], len(shape))
-                parts.append(reshaped(part, (*shape, *x.shape)))
-            tree = rebuilt(primals, parts)
-            rows.append(tree if isinstance(argnums, tuple) else tree[0])
-        result = rebuilt(columns, rows)
+        trees = [rebuilt(primals, _blocks(column, inputs)) for column in leaves(columns)]
+        result = rebuilt(columns, [tree if isinstance(argnums, tuple) else tree[0] for tree in trees])
         return (result, mapped(lambda x: x[0], aux)) if has_aux else result
 
     return jacobian
+
+
+def _blocks(columns: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    """Return the Jacobian of an output with respect to each input, given its columns, stacked along the first dimension."""
+    shape, first, blocks = tuple(columns.shape[1:]), 0, []
+    for x in inputs:
+        size = math.prod(x.shape)
+        blocks.append(reshaped(moved(columns[first : first + size], len(shape)), (*shape, *x.shape)))
+        first += size
+    return blocks
 
 
 @checks(func=FUNCTION)

@@ -94,25 +94,7 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
             f"{beginning}in_dims is not compatible with the structure of `inputs`. in_dims has structure {structure(in_dims)} "
             f"but inputs has structure {structure(args)}."
         )
-    dims: list[int | None] = []
-    for value, dim in zip(values, prefix, strict=True):
-        if dim is None:
-            dims.append(None)
-            continue
-        if not isinstance(dim, int):
-            raise ArgumentError(f"{beginning}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
-        if not isinstance(value, Tensor):
-            raise ArgumentError(
-                f"{beginning}Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
-                "arguments, please use None as the respective in_dim"
-            )
-        ndim = len(value.shape)
-        if not -ndim <= dim < ndim:
-            raise ArgumentError(
-                f"{beginning}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
-                f"in_dim to satisfy -{ndim} <= in_dim < {ndim}."
-            )
-        dims.append(dim % ndim)
+    dims = [None if dim is None else _example_dimension(value, dim, beginning) for value, dim in zip(values, prefix, strict=True)]
     sizes = [value.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
     if not sizes:
         raise ArgumentError("vmap: Expected at least one Tensor to vmap over")
@@ -121,6 +103,24 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
         )
     return sizes[0], values, dims
+
+
+def _example_dimension(value: Any, dim: Any, beginning: str) -> int:
+    """Return the dimension of the examples in an input, counted from the front; ``beginning`` is that of a message."""
+    if not isinstance(dim, int):
+        raise ArgumentError(f"{beginning}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+    if not isinstance(value, Tensor):
+        raise ArgumentError(
+            f"{beginning}Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor "
+            "arguments, please use None as the respective in_dim"
+        )
+    ndim = len(value.shape)
+    if not -ndim <= dim < ndim:
+        raise ArgumentError(
+            f"{beginning}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
+            f"in_dim to satisfy -{ndim} <= in_dim < {ndim}."
+        )
+    return dim % ndim
 
 
 def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:

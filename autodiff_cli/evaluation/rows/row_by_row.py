@@ -12,7 +12,7 @@ from autodiff_cli.autograd.higher_order import partials
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.program import Compiled, Term
-from autodiff_cli.compiler.tracer import is_per_row, of_one_number, takes_array
+from autodiff_cli.compiler.tracer import is_of_scalars, is_per_row, takes_array
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.evaluator import Evaluator
@@ -39,7 +39,7 @@ class OneNumberPerRow(Operations):
         Raises:
             FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
         """
-        if takes_array(op) and not is_per_row(op, arguments, named) and of_one_number((*arguments, *named.values())):
+        if takes_array(op) and not is_per_row(op, arguments, named) and is_of_scalars((*arguments, *named.values())):
             value = setting("const", "m=2.5")
             raise FunctionOfColumn(
                 f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
