@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10059,
+    "autograd": 10056,
     "cli": 4245,
     "code_generation": 1023,
     "compiler": 2969,
@@ -53,7 +53,7 @@ BUDGETS = {
     "nn": 496,
     "notes": 2202,
     "numerics": 4470,
-    "ops": 5096,
+    "ops": 5084,
     "optim": 352,
     "plotting": 2178,
     "precise": 2219,
