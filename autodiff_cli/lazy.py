@@ -166,13 +166,3 @@ def library(name: str, user: str, otherwise: str = "") -> ModuleType:
             why = "is not installed" if missing else f"cannot be imported: {failure}".partition("\n")[0]
     hint = f"pip install {_INSTALLED_AS.get(package, package)}" + (f", or {otherwise}" if otherwise else "")
     raise MissingPackage(f"{user} needs {package}, which {why}", hint=hint)
-
-
-def library_if_there(name: str) -> ModuleType | None:
-    """Import and return a library; return ``None`` if it cannot be imported."""
-    from autodiff_cli.errors import MissingPackage
-
-    try:
-        return library(name, "")
-    except MissingPackage:
-        return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autodiff_cli import formats
-from autodiff_cli.cli import options, row_options, solver_options
+from autodiff_cli.cli import options, row_options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.program_text import read_expression
@@ -96,13 +96,13 @@ def command(
     result = fit(read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
         out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
-        solver_options.emit(out, result)
+        out.emit_solution(result)
         return
     views = {}
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
         views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)
-    solver_options.emit(out, result, views)
+    out.emit_solution(result, views)
 
 
 def _drawn(result: Fit, style: str, precision: int) -> str | bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from autodiff_cli.cli import options, solver_options
+from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
 
@@ -37,4 +37,4 @@ def command(out: Output, **settings: Any) -> None:
     """
     from autodiff_cli.solvers.minima.minimize import minimize
 
-    solver_options.emit(out, minimize(**settings))
+    out.emit_solution(minimize(**settings))

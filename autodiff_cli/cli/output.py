@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from autodiff_cli.command_result import CommandResult, Record, RightDigits
     from autodiff_cli.report.table import Renderable
+    from autodiff_cli.solvers.solution import Solution
 
     class CellSession(Protocol):
         """A session that runs the statements and commands of cells."""
@@ -127,6 +128,21 @@ class Output(Struct):
             self.write(self._text(result, views or {}))
         self._say_verified(result.verified)
         self.say_notes(result.notes)
+
+    def emit_solution(self, solution: Solution, views: Mapping[str, View] | None = None) -> None:
+        """Write the result of a solver, and raise an error unless it is verified; the arguments are those of ``emit``.
+
+        With ``-q``, a solution that is not verified is not written.  In JSON, its notes are only in the object on standard
+        output, so that standard error contains one object, the error.
+
+        Raises:
+            NotSolved: if the solution is not verified.
+        """
+        if solution.converged:
+            self.emit(solution, views)
+        elif not self.quiet:
+            self._replace(quiet_notes=self.quiet_notes or self.style == "json").emit(solution, views)
+        solution.require()
 
     def _say_verified(self, verified: RightDigits | None) -> None:
         """Write how many digits of bare numbers are correct to standard error, if they do not show it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from autodiff_cli.cli import options, row_options, solver_options
+from autodiff_cli.cli import options, row_options
 from autodiff_cli.cli.output import say
 from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.program_text import read_expression
@@ -49,7 +49,7 @@ def command(expr: str, table: row_options.Table, over: tuple[str, ...], all: boo
     for each in result.notes:
         if each["kind"] == "others":
             each["message"] += "; --all lists every root"
-    solver_options.emit(table.output(), result)
+    table.output().emit_solution(result)
 
 
 def _over_rows(expr: str, table: row_options.Table, at: Mapping[str, Any], **settings: Any) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autodiff_cli.errors import AutodiffError, DataError
-from autodiff_cli.lazy import library, library_if_there
+from autodiff_cli.errors import AutodiffError, DataError, MissingPackage
+from autodiff_cli.lazy import library
 
 _LONGEST_REASON = 300
 
@@ -50,7 +50,10 @@ def pyarrow(user: str) -> Any:
 
 def pyarrow_if_there() -> Any:
     """Import the package pyarrow; return ``None`` if it cannot be imported."""
-    return library_if_there("pyarrow")
+    try:
+        return library("pyarrow", "")
+    except MissingPackage:
+        return None
 
 
 def pyarrow_loaded() -> bool:
