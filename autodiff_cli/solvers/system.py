@@ -213,6 +213,7 @@ class System:
         return self._enclosed(lambda by, values, _: [entry for slope in gradient(values[0], by) for entry in gradient(slope, by)])
 
     def _enclosed(self, results: Results) -> Enclosure | None:
+        """Return operands of the tape over boxes; ``None`` if the programs or these operands cannot be traced."""
         if self._enclosable is None:
             return None
         by, outputs = self._enclosable

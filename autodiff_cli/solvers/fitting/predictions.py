@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.result import Fit
 
 SAMPLES = 11
+"""The number of rows of predictions over a range without a number of rows."""
 
 
 class Prediction(NamedTuple):

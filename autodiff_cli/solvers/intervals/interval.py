@@ -138,11 +138,6 @@ def div(a: Interval, b: Interval) -> Interval:
     return chosen(simple, result, mul(a, reciprocal(b)))
 
 
-def square(a: Interval) -> Interval:
-    """Return the square."""
-    return even(a, np.square, 1)
-
-
 def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
     """Return the values of an even function that increases for positive arguments and has its minimum at 0."""
     far = a.magnitude

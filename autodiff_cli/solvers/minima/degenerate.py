@@ -154,11 +154,14 @@ def _first_derivative(problem: MinimumProblem, x: Vector, size: float) -> tuple[
 
 
 _MOST_STEPS = 300
+"""The maximum number of steps of gradient sampling, each of which needs a few gradients for each variable."""
 _DECADES = tuple(10.0 ** np.arange(-12.0, 0.0))
 """The distances from a point at which the sides of a kink are looked for, relative to the size of the variable."""
 _MOST_POLISHES = 60
 _MOST_VARIABLES = 50
+"""The maximum number of variables of a kink that is looked for; one step samples about three gradients for each variable."""
 _RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+"""The radii within which gradients are sampled, relative to the sizes of the variables, from the first to the last search."""
 _NEAREST = 1e-14
 """The radius of the gradients around a point on a kink that determine the slope along it."""
 _ZERO = 1e-5

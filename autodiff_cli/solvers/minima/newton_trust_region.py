@@ -20,6 +20,7 @@ EPS = float(np.finfo(float).eps)
 DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
 _FAR = 1e20
+"""The distance, relative to the start, at which a point counts as infinitely far away."""
 _DEEP = 1e12
 """The depth at which the value beside a point that steps cannot leave is that of a pole."""
 _DEEPEST = 1e200
@@ -27,8 +28,11 @@ _DEEPEST = 1e200
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
 _LEAST_SCALE = 1e-6
+"""The least unit of a variable, relative to the largest: one with little curvature must not take endless steps."""
 _MOST_SECULAR = 100
+"""The maximum number of trials for the multiplier of a step; bisection alone needs about 60."""
 _SMALLEST = 1e-3 * EPS
+"""The radius, relative to the point, below which no step changes the point."""
 _TINY = 1e-100
 """The size below which the start of a variable, and the root of a curvature, count as 0."""
 
@@ -100,17 +104,9 @@ class TrustRegion:
             if not np.isfinite(gradient).all():
                 radius = length / 4
             else:
-                change = self.value - value
-                noise = 8 * EPS * max(abs(self.value), abs(value))
-                if expected <= noise and abs(change) <= 4 * noise:
-                    # The values differ by rounding only: the gradient decides.
-                    share = 0.5 if length < 0.9 * radius else 0.95
-                    better = np.linalg.norm(gradient / self.scale) < share * np.linalg.norm(self.gradient / self.scale)
-                    ratio = 1.0 if better else 0.0
-                    if not better:
-                        return self._end("stationary")
-                else:
-                    ratio = change / expected if expected > 0 else -1.0
+                ratio = self._ratio(value, gradient, expected, length >= 0.9 * radius)
+                if ratio is None:
+                    return self._end("stationary")
                 if 1e-4 < ratio < _TOO_GOOD:
                     radius = radius if ratio < 0.75 or length < 0.8 * radius else 3 * radius
                     radius = length / 4 if ratio < 0.25 else radius
@@ -137,6 +133,23 @@ class TrustRegion:
     def _end(self, ending: str) -> Descent:
         deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
         return Descent(self.x, "unbounded" if deep else ending, self.steps, self.lengths)
+
+    def _ratio(self, value: float, gradient: Vector, expected: float, is_full: bool) -> float | None:
+        """Return the decrease at a trial point relative to the expected one; ``None`` if rounding hides any decrease.
+
+        Args:
+            value, gradient: the value and the gradient at the trial point.
+            expected: the decrease of the quadratic model.
+            is_full: whether the step reaches the boundary of the trust region.
+        """
+        change = self.value - value
+        noise = 8 * EPS * max(abs(self.value), abs(value))
+        if expected > noise or abs(change) > 4 * noise:
+            return change / expected if expected > 0 else -1.0
+        # The values differ by rounding only: the gradient decides.
+        share = 0.95 if is_full else 0.5
+        better = np.linalg.norm(gradient / self.scale) < share * np.linalg.norm(self.gradient / self.scale)
+        return 1.0 if better else None
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
         moved = trial - self.x

@@ -134,6 +134,7 @@ class Search:
     # Searches
 
     def _between_bounds(self) -> None:
+        """Descend, and descend again from each lower point beside a saddle point, until there is a verdict."""
         for _ in range(_MOST_ESCAPES):
             if self.problem.size > DENSE:
                 done = descend_large(self.problem, self.x, _MOST_STEPS, self._report)
@@ -226,6 +227,7 @@ class Search:
         return certify(problem, self.x, Active(none, fixed), self.typical)
 
     def _constrained(self) -> None:
+        """Minimize with the constraints, and set the verdict from the certificate or from the constraint that is violated."""
         try:
             result, self.x, self.steps = minimize_constrained(self.problem, self._report)
         except Unbounded as error:
@@ -264,6 +266,7 @@ class Search:
     # Verdicts
 
     def _proven(self, curvature: str = "") -> None:
+        """Set the verdict of a minimum; ``curvature`` says what proves it if the Hessian matrix does not."""
         result = self.certificate
         assert result is not None
         self.converged = True
@@ -305,6 +308,7 @@ class Search:
         return best
 
     def _flat(self, direction: Vector) -> None:
+        """Set the verdict of a point from which the value stays the same within rounding in a direction."""
         self.verdict, self.converged = "flat", True
         self.direction = direction
         what = "the Hessian matrix is singular"
@@ -347,6 +351,7 @@ class Search:
         return not self.problem.values(further)[0] > self.problem.values(self.x)[0]
 
     def _unbounded(self) -> None:
+        """Set the verdict of a descent without an end, and say which variable moves away."""
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
         name, far = self.problem.system.labels[farthest], self.x[farthest]
         value = self.problem.sign * self.problem.values(self.x)[0]

@@ -74,6 +74,7 @@ def roots_over(problem: RootProblem, low: Vector, high: Vector) -> Roots:
 
 
 def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, roots: Roots) -> None:
+    """Add the roots in a box: those that branch and bound proves, then those at the places that it leaves open."""
     assert problem.system.enclosure is not None
     pad = 1e-9 * (high - low)
     parts = branch(problem.system.enclosure, problem.system.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)

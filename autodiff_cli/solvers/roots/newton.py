@@ -87,9 +87,11 @@ def trust_region(walk: Walk, start: Point) -> Point:
 _HUGE = 1e100
 """The number in place of one that is not finite."""
 MOST_STEPS = 200
+"""The maximum number of points of the trust region from one start."""
 MOST_SECONDS = 2.0
 """The time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
+"""The maximum number of starts of one search."""
 _MOST_NEWTON = 60
 """The maximum number of shortened Newton steps."""
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}

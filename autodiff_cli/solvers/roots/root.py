@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 _MOST_PLACES = 5
+"""The maximum number of places that a note lists."""
 _MANY_DIGITS = 14
+"""The number of certain digits from which rounding at a multiple root is not worth a note."""
 
 
 class Root(Solution):

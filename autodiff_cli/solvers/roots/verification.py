@@ -105,6 +105,7 @@ def _continuous(problem: RootProblem, check: Verification) -> Verification:
 
 
 def _verified(problem: RootProblem, point: Point) -> Verification:
+    """Return the strongest proof of a root at a point, from interval arithmetic to a small residual, or what is there instead."""
     x = point.x
     n = len(x)
     nothing = np.full(n, np.inf)
@@ -285,6 +286,7 @@ def _growth(problem: RootProblem, point: Point, step: Vector) -> int:
 
 
 _SECONDS = 0.5
+"""The time of the search for a residual that is not 0, with arithmetic of many digits."""
 _STEPS = 128
 """The steps of the search between two points: the interval shrinks by a factor of 1e26."""
 _LEAST = 1e-20

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _SMALLEST, _LARGEST = 1e-76, 1e76
+"""The uncertainties whose fourth powers are floating-point numbers with all digits."""
 _FAR = 0.5
 """The distance of a value from its expansion that is noted, in standard uncertainties of the result."""
 
@@ -266,7 +267,35 @@ class _Calculation:
                 )
             self.notes += [remark for remark in notes if remark["kind"] == "kink"]
 
+    def _budget(self, used: Collection[str], gradient: Vector, variance: float) -> list[Record]:
+        """Return the contribution of each quantity that an output depends on, and its share in the variance of the output."""
+        joint = self.joint
+        contributions = gradient * joint.u + 0.0
+        return [
+            {
+                "kind": "quantity",
+                "name": label,
+                "value": float(joint.x[j]),
+                "u": float(joint.u[j]),
+                "distribution": joint.distributions[j].kind,
+                "dof": joint.distributions[j].dof,
+                "sensitivity": float(gradient[j]),
+                "contribution": float(contributions[j]),
+                "share": float(contributions[j] ** 2 / variance) if variance > 0 else 0.0,
+            }
+            for j, label in enumerate(joint.labels)
+            if label.partition("[")[0] in used
+        ]
+
     def _outcome(self, i: int, name: str, used: Collection[str], value: float, gradient: Vector) -> Outcome:
+        """Return the result for element i of the outputs: its uncertainty, its interval, and the budget of its variance.
+
+        Args:
+            i: the number of the element.
+            name: its name in the report.
+            used: the names of the quantities that it depends on.
+            value, gradient: its value and its first derivatives at the estimates.
+        """
         joint = self.joint
         gradient = gradient + 0.0  # no -0.0 in tables
         contributions = gradient * joint.u + 0.0
@@ -285,21 +314,7 @@ class _Calculation:
         reported = math.sqrt(total) if total >= 0 else math.nan
         center = value + shift if self.order == 2 else value
         k = law.coverage_factor(self.level, dof)
-        budget: list[Record] = [
-            {
-                "kind": "quantity",
-                "name": label,
-                "value": float(joint.x[j]),
-                "u": float(joint.u[j]),
-                "distribution": joint.distributions[j].kind,
-                "dof": joint.distributions[j].dof,
-                "sensitivity": float(gradient[j]),
-                "contribution": float(contributions[j]),
-                "share": float(contributions[j] ** 2 / total) if total > 0 else 0.0,
-            }
-            for j, label in enumerate(joint.labels)
-            if label.partition("[")[0] in used
-        ]
+        budget = self._budget(used, gradient, total)
         rest = {"correlation": correlated, "second order": more if self.order == 2 else 0.0}
         for kind, part in rest.items():
             if part:
