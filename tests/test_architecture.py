@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1569,
     "root": 1632,
     "script": 1622,
-    "solvers": 12587,
+    "solvers": 12630,
     "symbolic": 4955,
     "utils": 284,
 }
