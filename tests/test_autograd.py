@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import tracemalloc
 import warnings
 import weakref
@@ -298,3 +299,29 @@ def test_anomaly_mode_puts_an_error_at_its_forward_place() -> None:
     finally:
         forward_place.reset(before)
     assert (caught.value.span, caught.value.source, caught.value.path) == ((4, 11), source, "file.txt")
+
+
+def test_large_cotangents_are_added_without_a_change_of_others() -> None:
+    """NumPy adds to an array of more than 256 KiB in place if nothing else refers to it."""
+    x = ad.tensor(np.linspace(0, 1, 50_000), requires_grad=True)
+    start, seen = ad.ones(50_000), []
+    inner = x * 2
+    inner.register_hook(lambda g: seen.append(g))
+    y = inner + inner * x + inner
+    (y + y + x).backward(start, retain_graph=True)
+    (y + y + x).backward(start)
+    np.testing.assert_array_equal(start.numpy(), 1)
+    np.testing.assert_array_equal(seen[0].numpy(), seen[1].numpy())
+    np.testing.assert_allclose(x.grad.numpy(), 2 * (2 * (4 + 4 * x.detach().numpy()) + 1))
+
+
+@pytest.mark.parametrize("shape", [(100, 10), (70, 1), (8, 10, 32), (64, 33)])
+def test_many_short_sums_are_exact_and_keep_infinities(shape: tuple[int, ...]) -> None:
+    numbers = np.random.default_rng(0).standard_normal(shape) * 10.0 ** np.arange(shape[-1])
+    rows = numbers.reshape(-1, shape[-1])
+    exact = np.array([math.fsum(row) for row in rows]).reshape(shape[:-1])
+    rounding = np.abs(rows).sum(-1).reshape(shape[:-1]) * shape[-1] * 2.0**-53
+    assert np.all(np.abs(ad.sum(ad.tensor(numbers), -1).numpy() - exact) <= rounding)
+    assert ad.sum(ad.tensor(numbers), -1, keepdim=True).shape == (*shape[:-1], 1)
+    rows[0, 0], rows[1, 0], rows[2, :] = np.inf, np.nan, -np.inf
+    np.testing.assert_array_equal(ad.sum(ad.tensor(numbers), -1).numpy().reshape(-1)[:3], [np.inf, np.nan, -np.inf])
