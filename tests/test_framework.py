@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.unavailable_names import missing
 
+_, *MISSING = (Path(__file__).parent / "cases" / "missing_names.txt").read_text(encoding="utf-8").splitlines()
 
-@pytest.mark.parametrize(
-    ("module", "name", "hint"),
-    [
-        ("nn", "Module", "use a function of nn.functional, and nn.Parameter for its weights"),
-        ("nn", "Linear", "use nn.functional.linear"),
-        ("nn", "MSELoss", "use nn.functional.mse_loss"),
-        ("nn", "BCEWithLogitsLoss", "use nn.functional.binary_cross_entropy_with_logits"),
-        ("nn", "BatchNorm1d", "use nn.functional.batch_norm"),
-        ("nn", "LayerNorm", "use nn.functional.layer_norm"),
-        ("nn", "Conv2d", "convolutions, pooling and images are not part of autodiff"),
-        ("nn", "MaxPool2d", "convolutions, pooling and images are not part of autodiff"),
-        ("nn", "LSTM", "layers are not part of autodiff"),
-        ("nn.functional", "conv1d", "convolutions, pooling and images are not part of autodiff"),
-        ("nn.functional", "adaptive_avg_pool2d", "convolutions, pooling and images are not part of autodiff"),
-        ("nn.functional", "ctc_loss", "write the recursion over the labels with logsumexp"),
-        ("optim", "LBFGS", "autodiff has SGD, Adam and AdamW"),
-        ("optim", "lr_scheduler", "assign group"),
-        ("utils", "data", "index a tensor with the numbers of randperm"),
-        ("func", "functional_call", "pass the weights as arguments of the function"),
-        ("func", "stack_module_state", "pass the weights as arguments of the function"),
-        ("func", "functionalize", "transforms functions as they are"),
-        ("", "jit", "autodiff has tensors and autograd only"),
-        ("", "load", "use numpy.save and numpy.load"),
-        ("", "conv2d", "convolutions, pooling and images are not part of autodiff"),
-        ("", "distributions", "sample with normal"),
-        ("", "eval", "use evaluate"),
-        ("", "map", "compile() makes a Program"),
-    ],
-)
+
+@pytest.mark.parametrize(("module", "name", "hint"), [line.split("  ") for line in MISSING])
 def test_a_missing_name_says_what_is_near(module: str, name: str, hint: str) -> None:
-    place = import_module(f"autodiff_cli.{module}".rstrip("."))
+    place = import_module(f"autodiff_cli.{module}".removesuffix(".torch"))
     assert not hasattr(place, name)
     with pytest.raises(AttributeError) as caught:
         getattr(place, name)

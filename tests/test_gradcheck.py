@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,34 +30,7 @@ def verdicts(report: Report) -> list[str]:
 
 @pytest.mark.parametrize(
     ("expression", "at", "const", "claim", "verdict"),
-    [
-        ("x*1e-12", {"x": 1}, {}, "x=-1e-12", "fail"),
-        ("k*q1*q2/r**2", {"r": 0.05}, {"k": 8.99e-9, "q1": 1e-6, "q2": 2e-6}, "r=k*q1*q2/r", "fail"),
-        ("k*q1*q2/r**2", {"r": 0.05}, {"k": 8.99e-9, "q1": 1e-6, "q2": 2e-6}, "r=-2*k*q1*q2/r**3", "pass"),
-        ("log(x)", {"x": 1e12}, {}, "x=2/x", "fail"),
-        ("log(x)", {"x": 1e-7}, {}, "x=1/x", "pass"),
-        ("h*c/l", {"l": 5e-7}, {"h": 6.626e-34, "c": 3e8}, "l=0", "fail"),
-        ("x**3", {"x": 1e-8}, {}, "x=2*x**2", "fail"),
-        ("x**2", {"x": 1e10}, {}, "x=2*x", "pass"),
-        ("x**2", {"x": 3}, {}, "x=6*(1 + 1e-9)", "fail"),
-        ("x**2", {"x": 3}, {}, "x=6*(1 + 1e-14)", "pass"),
-        ("x**2", {"x": 0}, {}, "x=0", "pass"),
-        ("x**2", {"x": 0}, {}, "x=1e-300", "fail"),
-        ("sin(x)", {"x": "pi/2"}, {}, "x=0", "pass"),
-        ("sin(x)", {"x": 1e17}, {}, "x=0", "fail"),
-        ("cos(x)**2 + sin(x)**2", {"x": 0.3}, {}, "x=0", "pass"),
-        ("sqrt(x)", {"x": 0}, {}, "x=inf", "pass"),
-        ("sqrt(x)", {"x": 0}, {}, "x=-inf", "fail"),
-        ("sqrt(x)", {"x": 0}, {}, "x=1e300", "fail"),
-        ("log(x)", {"x": -1}, {}, "x=nan", "undefined"),
-        ("x**2", {"x": 3}, {}, "x=nan", "fail"),
-        ("exp(x)", {"x": 1000}, {}, "x=exp(x)", "pass"),
-        ("abs(x)", {"x": 0}, {}, "x=0", "kink"),
-        ("x if x > 0 else -x", {"x": 0}, {}, "x=-1", "kink"),
-        ("x if x > 0 else x**2", {"x": 0}, {}, "x=7", "kink"),
-        ("svdvals([[x, 0], [0, 1]])[0]", {"x": 3}, {}, "x=1", "pass"),
-        ("svdvals([[x, 0], [0, 1]])[0]", {"x": 3}, {}, "x=1.001", "fail"),
-    ],
+    json.loads((Path(__file__).parent / "cases" / "claims.json").read_text(encoding="utf-8")),
 )
 def test_a_claim_is_compared_with_the_exact_derivative(
     expression: str, at: dict[str, Any], const: dict[str, Any], claim: str, verdict: str
