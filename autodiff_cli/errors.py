@@ -35,6 +35,7 @@ def setting(name: str, value: str = "") -> str:
 
 
 def _in_python(name: str, value: str) -> str:
+    """Spell a setting as in Python; see ``setting``."""
     pairs = [piece.partition("=") for piece in value.split(",")]
     if all(equals and key.isidentifier() for key, equals, _ in pairs):
         return f"{name}={{{', '.join(f'{key!r}: {item}' for key, _, item in pairs)}}}"

@@ -39,7 +39,7 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10056,
-    "cli": 4229,
+    "cli": 4234,
     "code_generation": 1023,
     "compiler": 2969,
     "data": 5868,
@@ -57,8 +57,8 @@ BUDGETS = {
     "optim": 352,
     "plotting": 2178,
     "precise": 2219,
-    "report": 1569,
-    "root": 1632,
+    "report": 1566,
+    "root": 1633,
     "script": 1622,
     "solvers": 12630,
     "symbolic": 4955,

@@ -77,6 +77,7 @@ def completions(args: Sequence[str], incomplete: str) -> Items:
 
 
 def _parsed_line(args: Sequence[str], named: Mapping[str, click.Option]) -> _Line:
+    """Group the words before the cursor into arguments and options; ``named`` has the options by their names."""
     line = _Line()
     words = iter(args)
     for word in words:
@@ -98,6 +99,7 @@ def _parsed_line(args: Sequence[str], named: Mapping[str, click.Option]) -> _Lin
 
 
 def _option_names(parameters: Iterable[click.Parameter], incomplete: str, given: Mapping[str, list[str]]) -> Items:
+    """Return the names of options that begin as the typed word does, without those that are given already."""
     return [
         CompletionItem(name, help=option.help)
         for option in parameters
@@ -136,16 +138,19 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
 
 
 def _with_prefix(incomplete: str, values: Iterable[str | tuple[str, str]]) -> Items:
+    """Return the values, or pairs of a value and its description, that begin as the typed word does."""
     pairs = ((value, None) if isinstance(value, str) else value for value in values)
     return [CompletionItem(value, help=about) for value, about in pairs if value.startswith(incomplete)]
 
 
 def _last_of_list(incomplete: str, names: Iterable[str]) -> Items:
+    """Return the names that complete the last one of a list with commas."""
     before, comma, last = incomplete.rpartition(",")
     return [_prefixed(item, before + comma) for item in _with_prefix(last, names)]
 
 
 def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
+    """Put the text before the cursor in front of a completion, because it replaces the whole word."""
     item.value = prefix + item.value
     if item.signature:
         item._info["signature"] = prefix + item.signature
@@ -197,6 +202,7 @@ def _variables(line: _Line) -> list[str]:
 
 
 def _bound_names(line: _Line) -> list[str]:
+    """Return the names that options give values to."""
     texts = [text for option in ("at", "const", "over") for text in line.options.get(option, [])]
     return re.findall(r"(?:^|,)\s*([^\W\d]\w*)\s*=", "\n".join(texts), re.MULTILINE)
 
@@ -215,6 +221,7 @@ def _bindings(incomplete: str, line: _Line) -> Items:
 
 
 def _files(start: str, before: str = "") -> Items:
+    """Return the files and folders whose path begins with ``start``, each after the text ``before``."""
     folder, slash, begun = start.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(folder + slash) or ".") as found:

@@ -76,7 +76,9 @@ def _described_error(problem: BaseException, args: list[str]) -> AutodiffError:
     """Return the error for an uncaught exception; if its description fails, the error contains only the name of its class."""
     try:
         if debugging() and not signals.received:
-            _show_traceback(problem)
+            import traceback
+
+            sys.stderr.write("".join(traceback.format_exception(problem)))
         if isinstance(problem, MemoryError):
             problem.__traceback__ = problem.__context__ = None  # frees the memory of its frames
         from autodiff_cli.cli.unexpected_errors import described
@@ -104,12 +106,6 @@ def _invoke(args: list[str]) -> int:
     from autodiff_cli.cli.commands import invoke
 
     return invoke(args)
-
-
-def _show_traceback(problem: BaseException) -> None:
-    import traceback
-
-    sys.stderr.write("".join(traceback.format_exception(problem)))
 
 
 def _report_error(error: AutodiffError, args: list[str]) -> int:

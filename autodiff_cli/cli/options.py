@@ -114,6 +114,7 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
 
 
 def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    """Lift the limits for this command; a callback."""
     if given and not context.resilient_parsing:
         from autodiff_cli.limits import lift
 

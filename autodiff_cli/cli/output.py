@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING
 
 from autodiff_cli.errors import MissingPackage, UsageError
@@ -68,12 +67,7 @@ View = Callable[[], "str | bytes"]
 
 def view(place: str, *arguments: object) -> View:
     """Return a view that calls the function at ``package.module:function``, which is imported when the format is written."""
-    return partial(_called, place, arguments)
-
-
-def _called(place: str, arguments: Sequence[object]) -> str | bytes:
-    result: str | bytes = named(place)(*arguments)
-    return result
+    return lambda: named(place)(*arguments)
 
 
 class Output(Struct):

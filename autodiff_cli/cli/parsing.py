@@ -49,20 +49,20 @@ class ExpressionCommand(Command):
                 return super().parse_args(context, [*rest.options, "--", first])
         if self.most is None:  # the expression may look like an option, but a file does not
             words.unknown.extend(word for word in words.positional[1:] if re.fullmatch("-[A-Za-z]", word))
-        if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
-            from autodiff_cli.cli.usage_errors import too_many
+        self._check(words, takes_value, context)
+        return super().parse_args(context, [*words.options, "--", *words.positional, *words.unknown])
 
+    def _check(self, words: _Words, takes_value: dict[str, bool], context: click.Context) -> None:
+        """Raise an error for an unknown option, and for more arguments than the command takes."""
+        from autodiff_cli.cli.usage_errors import too_many, unknown_option
+
+        if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
             raise too_many(words.positional, takes_value, context)
         if words.unknown and (words.positional or len(words.unknown) > 1):
-            from autodiff_cli.cli.usage_errors import unknown_option
-
             raise unknown_option(words.unknown[0], takes_value, context)
         positional = words.positional + words.unknown
         if self.most is not None and len(positional) > self.most:
-            from autodiff_cli.cli.usage_errors import too_many
-
             raise too_many(positional, takes_value, context)
-        return super().parse_args(context, [*words.options, "--", *positional])
 
 
 class RowsCommand(ExpressionCommand):
@@ -72,6 +72,7 @@ class RowsCommand(ExpressionCommand):
 
 
 def _grouped_words(args: list[str], takes_value: dict[str, bool], context: click.Context, most: int | None) -> _Words:
+    """Group the words of a command line; ``takes_value`` says of each option whether a value follows it."""
     words = _Words()
     given = list(args)
     while given:
@@ -97,4 +98,5 @@ def _grouped_words(args: list[str], takes_value: dict[str, bool], context: click
 
 
 def _has_value(variable: str, args: list[str]) -> bool:
+    """Return whether an option gives a variable a value."""
     return any(arg.startswith(f"{variable}=") or f",{variable}=" in arg for arg in args)

@@ -146,6 +146,7 @@ class Session:
         return True
 
     def _save(self, path: str) -> None:
+        """Write the statements of the session as a program."""
         from autodiff_cli.data.output import write
 
         if not path:
@@ -201,6 +202,7 @@ class Session:
         return words
 
     def _help(self, names: list[str]) -> None:
+        """Print the help of the session, or the descriptions of names."""
         if not names:
             sys.stdout.write(HELP)
         for name in names:
@@ -227,6 +229,7 @@ class Session:
         return bool(texts)
 
     def _explanations(self, name: str, last: str) -> Iterator[str]:
+        """Yield what a name is in this session and in the language; ``last`` is its part after the last dot."""
         from autodiff_cli.autograd.tensor import Tensor
         from autodiff_cli.evaluation.names import CONSTANTS
         from autodiff_cli.script.display import display

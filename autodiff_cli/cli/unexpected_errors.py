@@ -38,6 +38,7 @@ def described(error: BaseException, args: list[str]) -> AutodiffError:
 
 
 def _lacks_memory(error: BaseException, text: str) -> bool:
+    """Return whether an exception says in its own way that there is not enough memory."""
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
     return isinstance(error, (ImportError, RuntimeError, OSError)) and any(sign in text.lower() for sign in _NO_MEMORY)

@@ -187,5 +187,6 @@ def _wanted(kind: click.ParamType[object], message: str) -> tuple[str, str | Non
 
 
 def _sentence(message: str) -> str:
+    """Return a message of click in the style of this program: in lower case, without a period."""
     message = message.rstrip(".")
     return message[:1].lower() + message[1:] if message[1:2].islower() else message

@@ -43,7 +43,7 @@ def result_html(result: CommandResult, precision: int = 6) -> str:
 
 def notes_html(notes: Iterable[Record]) -> str:
     """Return one paragraph for each note."""
-    return "".join(f"<p>note: {_escaped(note['message'])}</p>\n" for note in notes)
+    return "".join(f"<p>note: {escape(visible(note['message']))}</p>\n" for note in notes)
 
 
 def tensor_html(tensor: Tensor) -> str:
@@ -83,6 +83,7 @@ def parts_html(parts: Sequence[Renderable]) -> str:
 
 
 def _preformatted_html(lines: Sequence[Text]) -> str:
+    """Return lines as one preformatted block, without empty lines at its ends."""
     text = Text()
     for number, line in enumerate(lines):
         text.append("\n" if number else "").append(line)
@@ -106,6 +107,7 @@ def _table_html(table: Table) -> str:
 
 
 def _cell_html(cell: Text, justify: str) -> str:
+    """Return a cell; a matrix keeps its lines."""
     text = _text_html(cell)
     if "\n" in text or text.startswith(" "):
         return f'<td style="text-align:left"><pre style="{_MONOSPACED};margin:0">{text}</pre></td>'
@@ -118,12 +120,9 @@ def _text_html(text: Text) -> str:
 
 
 def _piece_html(text: str, style: Sequence[str]) -> str:
+    """Return a text inside the elements of its style."""
     color = next((_COLORS[word] for word in reversed(style) if word in _COLORS), "")
     css = f"color:{color}" if color else "opacity:0.7" if "dim" in style else ""
     for element, word in (("b", "bold"), ("i", "italic")):
         text = f"<{element}>{text}</{element}>" if word in style else text
     return f'<span style="{css}">{text}</span>' if css else text
-
-
-def _escaped(text: str) -> str:
-    return escape(visible(text))

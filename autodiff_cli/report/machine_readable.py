@@ -38,25 +38,19 @@ def render(style: str, result: CommandResult) -> str:
     return delimited(_cells(result), FORMATS[style].delimiter)
 
 
-def _json(result: CommandResult) -> str:
-    return to_json(result.to_dict()) + "\n"
-
-
-def _ndjson(result: CommandResult) -> str:
-    return "".join(to_json(line) + "\n" for line in result.lines())
-
-
-def _markdown(result: CommandResult) -> str:
-    return markdown(*_cells(result))
-
-
 def _plain(result: CommandResult) -> str:
     texts = [list(map(visible, row)) for row in _cells(result, "None")]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
 
 
-WRITERS: dict[str, Callable[[CommandResult], str]] = {"json": _json, "ndjson": _ndjson, "markdown": _markdown, "plain": _plain}
+WRITERS: dict[str, Callable[[CommandResult], str]] = {
+    "json": lambda result: to_json(result.to_dict()) + "\n",
+    "ndjson": lambda result: "".join(to_json(line) + "\n" for line in result.lines()),
+    "markdown": lambda result: markdown(*_cells(result)),
+    "plain": _plain,
+}
+"""The functions that write a result in each format without a delimiter."""
 
 
 def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
@@ -67,6 +61,7 @@ def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
 
 
 def _cell(value: ArrayLike | None, nothing: str = "") -> str:
+    """Return a value as the text of a cell, with all digits; ``nothing`` stands for ``None``."""
     if value is None:
         return nothing
     if isinstance(value, bool):

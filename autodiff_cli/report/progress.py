@@ -53,6 +53,7 @@ class Progress:
 
 
 def _bar(known: bool) -> tuple[Bar, TaskID]:
+    """Start a bar of rich on standard error; ``known`` says whether the length of the input is."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

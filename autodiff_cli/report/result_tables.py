@@ -50,6 +50,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
 
 
 def _tensor_cells(row: Mapping[str, Any], precision: int) -> list[Text]:
+    """Return the cells of one tensor."""
     none = Text("None", "dim")
     if row["requires_grad"] is None:  # the value of a name or an attribute is none
         return [Text(row["name"], "bold"), Text(), none]
@@ -281,6 +282,7 @@ _BADNESS = list(_VERDICTS)
 
 
 def _checks_table(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
+    """Return the table of some checks; ``sides`` names the two derivatives that are compared."""
     claims, several = sides[0] == "claimed", points > 1
     numbers = [Column(header, NUMBER) for header in (*sides, "error", "tolerance")]
     rows: list[list[Cell]] = []
