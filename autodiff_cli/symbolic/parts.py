@@ -1,0 +1,208 @@
+"""A program taken apart: an evaluator that gives a name to the result of each operation that takes a rule of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.evaluation.coercion import flat_items
+from autodiff_cli.evaluation.user_function import UserFunction
+from autodiff_cli.language.operators import COMPARISONS, LOGIC, OPERATORS
+from autodiff_cli.language.tree import Syntax, call_tree, keyword_tree, new_token, new_tree, unparse
+from autodiff_cli.symbolic.matrices.arrays import Array
+from autodiff_cli.symbolic.matrices.derivative import Derivative
+from autodiff_cli.symbolic.matrices.reading import Reader, Symbol
+
+if TYPE_CHECKING:
+    from autodiff_cli.symbolic.steps import Derivation
+
+_SUMS, _SCALES = ("add", "sub", "neg"), ("mul", "div", "neg", "matmul")
+_JOINED = (*_SUMS, *_SCALES, "where")
+"""The operations that take a multiple of a variable as it is: ``u + 2*x`` is one part."""
+_CONDITIONS = (*COMPARISONS, *LOGIC)
+_TRIVIAL = ("", *_CONDITIONS)
+"""The operations that are written inside of others, such as ``X.T`` and ``x > 0``."""
+_RULES = {
+    **dict.fromkeys(_SUMS, "sum rule"),
+    **dict.fromkeys(("mul", "matmul"), "product rule"),
+    "div": "quotient rule",
+    "where": "in each branch",
+}
+
+
+class PartReader(Reader):
+    """An evaluator of a program that adds the parts to a derivation.
+
+    Args:
+        derivation: the derivation, with the factory of the arrays.
+        source: the text of the program.
+        leaves: the variables.
+        constants: the values of other names.
+
+    Attributes:
+        rules: the operation and the name of the rule of each array.
+        texts: the expression of each array, as the user wrote it, with the names of parts.
+        parts: the leaf of each array that is a part.
+        is_inside: whether the operations that are evaluated belong to one part.
+    """
+
+    def __init__(self, derivation: Derivation, source: str, leaves: Sequence[Array], constants: Mapping[str, Tensor]) -> None:
+        super().__init__(derivation.arrays, source, leaves)
+        self.derivation = derivation
+        self.variables |= constants
+        self.names |= constants
+        self.rules: dict[Array, tuple[str, str]] = {}
+        self.texts: dict[Array, Syntax] = {}
+        self.parts: dict[Array, Array] = {}
+        self.is_inside = False
+
+    def whole(self) -> Array:
+        """Run the program, and return its result, which is not a part yet if it has no name."""
+        return self.array(self._whole(self.run()))
+
+    def part(self, array: Array, name: str = "") -> Array:
+        """Return the leaf that stands for an array; one that does not depend on a variable stays as it is."""
+        if array.kind == "leaf" or not self.derivation.depends(array):
+            return array
+        if array not in self.parts:
+            _, rule = self.rules.get(array, ("", "each element"))
+            text = self.text(Symbol(array))
+            self.parts[array] = self.derivation.add_part(array, name, rule, text, lambda derivative: derivative.of_array(array))
+        return self.parts[array]
+
+    def text(self, value: Any) -> Syntax:
+        """Return a value of the program as the user wrote it, with the names of parts."""
+        if isinstance(value, list):
+            return new_tree("list", *map(self.text, value))
+        if isinstance(value, Symbol):
+            array = self.parts.get(value.array, value.array)
+            return self.texts.get(array) or self.derivation.writer.tree(array)
+        if isinstance(value, (str, bool)) or value is None:
+            return new_token("STRING", f'"{value}"' if isinstance(value, str) else str(value).lower())
+        return self.derivation.writer.tree(self.array(value))
+
+    def _depends(self, value: object) -> bool:
+        return any(isinstance(item, Symbol) and self.derivation.depends(item.array) for item in flat_items([value]))
+
+    def _in_one_part(self, compute: Callable[[], Any]) -> Any:
+        """Return what a function computes, whose operations are not parts."""
+        self.is_inside = True
+        try:
+            return compute()
+        finally:
+            self.is_inside = False
+
+    def _noted(self, result: Any, operation: str, rule: str, text: Syntax) -> Any:
+        """Return a result, and note its operation, its rule and its text."""
+        if isinstance(result, Symbol):
+            self.rules.setdefault(result.array, (operation, rule))
+            self.texts.setdefault(result.array, text)
+        return result
+
+    def _operand(self, value: Any, operation: str) -> Any:
+        """Return an operand: a part with a name, unless the operation takes it as it is."""
+        if isinstance(value, list):
+            return [self._operand(item, operation) for item in value]
+        if not isinstance(value, Symbol):
+            return value
+        if value.array in self.parts:
+            return Symbol(self.parts[value.array])
+        own, _ = self.rules.get(value.array, ("", ""))
+        is_joined = operation in ("scale", *_CONDITIONS) or (own == "scale" and operation in _JOINED)
+        is_joined |= (own in _SUMS and operation in _SUMS) or (own == operation and own in ("mul", "matmul"))
+        return value if is_joined or own in _TRIVIAL else Symbol(self.part(value.array))
+
+    # The evaluator
+
+    def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        value = self._whole(value)
+        if isinstance(value, Symbol):
+            value = Symbol(self.part(value.array, self.derivation.name_of(name)))
+        return super()._set(name, value, tree)
+
+    def _whole(self, value: object) -> Any:
+        if not isinstance(value, list):
+            return value
+        parts = self._operand(value, "list")
+        return self._noted(super()._whole(parts), "list", "each element", self.text(parts))
+
+    def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        thing = self._operand(thing, "")
+        text = new_tree("attribute", self.text(thing), node.children[1])
+        return self._noted(super().attribute(thing, name, node), "", "transpose", text)
+
+    def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        thing = self._operand(thing, "")
+        text = new_tree("index", self.text(thing), node.children[1])
+        return self._noted(super().element(thing, keys, node), "", "selected elements", text)
+
+    def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        if function.partials is None:
+            return super().enter(function, arguments, named, node)
+        operands = self._operand(function.bind_arguments(arguments, named), "call")
+        partials = function.partials
+        slopes = self._in_one_part(lambda: [self.array(self.evaluate_body(function, one, operands)) for one in partials])
+        if any(slope.dims for slope in slopes):
+            return super().enter(function, arguments, named, node)  # it refuses vectors
+
+        def derive(derivative: Derivative) -> Array:
+            terms = []
+            for slope, operand in zip(slopes, operands, strict=True):
+                inner = derivative.of_array(self.array(operand))
+                labels = self.arrays.labels(inner)
+                terms.append(self.arrays.contraction([(slope, ()), (inner, labels)], labels))
+            return self.arrays.sum(terms, derivative.dims)
+
+        text = call_tree(function.name, *map(self.text, operands))
+        array = self.arrays.leaf(unparse(text), ())
+        if array not in self.parts:
+            rule = f"declared rule of {function.name}"
+            self.parts[array] = self.derivation.add_part(array, "", rule, text, derive)
+        return Symbol(self.parts[array])
+
+    def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        if self.is_inside:  # a function that is a program of others is one part
+            return super().apply(op, operands, named, node)
+        scaled = self._scaled(op, operands)
+        operation = "scale" if scaled else op.name
+        operands = self._operand(operands, operation)
+        named = {key: self._operand(value, operation) for key, value in named.items()}
+        applied = super().apply
+        result = self._in_one_part(lambda: applied(op, operands, named, node))
+        return self._noted(result, *(scaled or (op.name, self._rule(op, operands))), self._operation(op, operands, named, node))
+
+    def _scaled(self, op: FunctionInfo, operands: Sequence[Any]) -> tuple[str, str] | None:
+        """Return the operation and the rule of an operand that is multiplied by a constant, or ``None`` for other operations."""
+        dependent = [value for value in operands if self._depends(value)]
+        if op.name not in _SCALES or len(dependent) != 1 or (op.name == "div" and dependent[0] is not operands[0]):
+            return None
+        array = dependent[0].array
+        operation, rule = self.rules.get(array, ("", ""))
+        if array.kind == "leaf" or array in self.parts:
+            return "scale", "constant factor"
+        return (operation, rule) if operation == "scale" or op.name != "matmul" else None
+
+    def _rule(self, op: FunctionInfo, operands: Sequence[Any]) -> str:
+        """Return the name of the rule of an operation."""
+        if op.name in _RULES:
+            return _RULES[op.name]
+        rule = f"rule of {op.name}"
+        if op.name == "pow":
+            base, exponent = map(self._depends, operands[:2])
+            rule = "power rule" if not exponent else "power and exponential rule" if base else "exponential rule"
+        parts = {*self.parts.values()}
+        is_chain = any(isinstance(item, Symbol) and item.array in parts for item in flat_items(operands))
+        return f"{rule}, chain rule" if is_chain else rule
+
+    def _operation(self, op: FunctionInfo, operands: Sequence[Any], named: Mapping[str, Any], node: Syntax) -> Syntax:
+        """Return an operation as an expression of its operands."""
+        trees = list(map(self.text, operands))
+        if op.name in COMPARISONS:
+            return new_tree("comparison", trees[0], new_token("COMPARISON", COMPARISONS[op.name]), trees[1])
+        if op.name in OPERATORS:
+            return new_tree(op.name, *trees)
+        if node.kind == "conditional":
+            return new_tree("conditional", trees[1], trees[0], trees[2])
+        return call_tree(op.name, *trees, *(keyword_tree(key, self.text(value)) for key, value in named.items()))
