@@ -268,8 +268,6 @@ def test_a_lesson_is_its_page_in_a_frame_and_the_explanation_as_text() -> None:
     assert explanation._repr_html_() in html
     assert str(lesson) == str(explanation)
     assert explanation.to_dict() == ad.explain("where(x < 1, x, 2)*cos(x)", {"x": 0.5}).to_dict()
-    with pytest.raises(ad.errors.UsageError, match="first derivatives only"):
-        ad.Lesson(ad.explain("x**2", {"x": 1}, order=2))
 
 
 class FakeShell:

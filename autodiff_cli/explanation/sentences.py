@@ -146,41 +146,45 @@ def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Senten
 
 
 def _contribution(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
+    """Return the sentences about one contribution: the rule with its result, then the sum with earlier contributions."""
     total, value = notation.derivative(target, part.to), notation.number(part.value)
-    arriving = notation.derivative(target, step.names[0])
-    said: list[Sentence] = []
-    adds = part.before is not None
+    adds, is_first = part.before is not None, step.names[0] == target and np.all(step.gradients[0] == 1)
+    formula = [notation.formula(part.formula, notation.derivative(target, step.names[0]))] if part.formula else []
+    if part.local is not None and is_first and not (part.is_broadcast or part.place or part.words):
+        return [EquationText(total, [*formula, value], adds)]  # the upstream gradient is 1
     if part.local is not None:
-        local = notation.derivative(step.names[0], part.to)
-        number = notation.number(_alike(part.local))
-        formula = [notation.formula(part.formula)] if part.formula else []
-        if step.names[0] == target and np.all(step.gradients[0] == 1) and not (part.is_broadcast or part.place or part.words):
-            return [EquationText(total, [*formula, value], adds)]  # the upstream gradient is 1
-        remark = f"for the {_nth(part.place)} `{part.to}`" if part.place else ""
-        said.append(EquationText(local, [*formula, number], remark=remark))
-        if part.words:
-            said.append(f"{'at this point by convention: ' if part.is_convention else ''}{part.words}")
-        product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
-        if part.is_broadcast:
-            said.append(broadcast_text(part))
-            said.append(EquationText(total, [notation.summed(product), value], adds))
-        else:
-            said.append(EquationText(total, [f"{arriving}{notation.times}{local}", product, value], adds))
-        if part.masked:
-            said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
-    elif part.formula is not None:
-        said.append(EquationText(total, [notation.formula(part.formula, arriving), value], adds))
+        said = _product(target, step, part, notation)
     else:
-        said.append(part.words or "")
-        said.append(EquationText(total, [value], adds))
-    if adds and part.before is not None:
+        said = [*([] if formula else [part.words or ""]), EquationText(total, [*formula, value], adds)]
+    if part.before is not None:
         with np.errstate(all="ignore"):  # inf - inf
-            both = part.before + part.value
-        said.append(EquationText(total, [_sum([part.before, part.value], notation), notation.number(both)]))
+            said.append(EquationText(total, [_sum([part.before, part.value], notation), notation.number(part.total)]))
+    return said
+
+
+def _product(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
+    """Return the sentences about a local derivative, and about its product with the upstream gradient."""
+    total, value = notation.derivative(target, part.to), notation.number(part.value)
+    local, number = notation.derivative(step.names[0], part.to), notation.number(_alike(np.asarray(part.local)))
+    remark = f"for the {_nth(part.place)} `{part.to}`" if part.place else ""
+    said: list[Sentence] = [
+        EquationText(local, [*([notation.formula(part.formula)] if part.formula else []), number], remark=remark)
+    ]
+    if part.words:
+        said.append(f"{'at this point by convention: ' if part.is_convention else ''}{part.words}")
+    product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
+    if part.is_broadcast:
+        said += [broadcast_text(part), EquationText(total, [notation.summed(product), value], part.before is not None)]
+    else:
+        chain = f"{notation.derivative(target, step.names[0])}{notation.times}{local}"
+        said.append(EquationText(total, [chain, product, value], part.before is not None))
+    if part.masked:
+        said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
     return said
 
 
 def _nth(place: int) -> str:
+    """Return the ordinal number of a place, which is counted from 1."""
     return FIRST_TIMES[place - 1] if place <= len(FIRST_TIMES) else f"{place}th"
 
 
@@ -191,10 +195,12 @@ def _alike(value: Array) -> Array:
 
 
 def _factor(text: str) -> str:
+    """Return a number as a factor: a negative number gets brackets."""
     return f"({text})" if text.startswith("-") else text
 
 
 def broadcast_text(part: CotangentContribution) -> str:
+    """Return the sentence on an input that was broadcast, with the dimensions over which its gradient is summed."""
     shape, to = list(np.shape(part.value)), list(np.shape(part.part))
     said = f"`{part.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
     if not part.summed:

@@ -37,6 +37,9 @@ from autodiff_cli.precise.reference import MOST_SECONDS, in_time
 MOST_CHECKED = 500
 """The largest number of derivatives in one check; each derivative takes a few evaluations of the expression."""
 
+_MANY_NOTES = 10
+"""The number of notes from which on further points add none."""
+
 Point = Mapping[str, Any]
 Entry = dict[str, Any]
 
@@ -124,52 +127,55 @@ def gradcheck(
     last = time.process_time() + MOST_SECONDS
     for point in points:
         evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
-        if not evaluation.variables:
-            raise no_variable_error("gradcheck")
-        # Derivatives in float32 have only 7 digits; like PyTorch's gradcheck, this check requires float64.
-        if dtype != "float64":
-            raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
-        elements = sum(leaf.numel() for leaf in evaluation.variables.values())
-        check_count(
-            (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * len(points),
-            MOST_CHECKED,
-            "gradcheck would compare {} numbers, more than the limit of {}",
-            hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
-        )
-        check = _Check(evaluation, order, pairs)
+        _require_checkable(evaluation, order, len(points), dtype)
         with np.errstate(all="ignore"):
-            entries = check.best(last - time.process_time())
-            broken = discontinuity(evaluation) if any(entry["verdict"] in ("kink", "undecided") for entry in entries) else None
+            entries = _Check(evaluation, order, pairs).judged(last - time.process_time())
         for entry in entries:
-            if broken is not None and entry["verdict"] != "fail":
-                entry.update(verdict=broken.kind, reason=broken.sentence)
             if len(points) > 1:
                 entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
             if entry["verdict"] in FAILED and report.failure is None:
+                _add_mistake(entry, evaluation)
                 report.failure, report.hint = _failure(entry, evaluation)
         report.checks += entries
-        if report.undecided is not None and not any(record["kind"] == "undecided" for record in report.notes):
-            report.notes.append(note("undecided", report.doubt))
-        if len(report.notes) < 10:
-            known = {record["message"] for record in report.notes}
-            report.notes += [record for record in _notes(evaluation, entries, order) if record["message"] not in known]
+        _add_notes(report, evaluation, entries, order)
     return report
 
 
+def _require_checkable(evaluation: Evaluation, order: int, points: int, dtype: str) -> None:
+    """Raise an error if there is nothing to check, too much for a check, or a data type with too few digits."""
+    if not evaluation.variables:
+        raise no_variable_error("gradcheck")
+    if dtype != "float64":  # derivatives in float32 have only 7 digits; PyTorch's gradcheck requires float64, too
+        raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
+    elements = sum(leaf.numel() for leaf in evaluation.variables.values())
+    check_count(
+        (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * points,
+        MOST_CHECKED,
+        "gradcheck would compare {} numbers, more than the limit of {}",
+        hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
+    )
+
+
 def _require_valid(order: int) -> None:
+    """Raise an error if an order is neither 1 nor 2."""
     if order not in (1, 2):
         raise UsageError(
             f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
         )
 
 
-def _notes(evaluation: Evaluation, entries: Sequence[Entry], order: int) -> list[dict[str, Any]]:
-    """Return the notes on the derivatives in the table."""
+def _add_notes(report: Report, evaluation: Evaluation, entries: Sequence[Entry], order: int) -> None:
+    """Add the notes on a point to a report: on the first undecided derivative, and on the point while there are few notes."""
     from autodiff_cli.notes import notes_on
 
+    if report.undecided is not None and not any(record["kind"] == "undecided" for record in report.notes):
+        report.notes.append(note("undecided", report.doubt))
+    if len(report.notes) >= _MANY_NOTES:
+        return
     derivatives = [(_derivative({"wrt": entry["wrt"]}), np.asarray(entry["analytic"])) for entry in entries]
-    notes = [*evaluation.notes(), *_constant_parts(evaluation)]
-    return [*notes, *notes_on(evaluation, derivatives, order)]
+    known = {record["message"] for record in report.notes}
+    notes = [*evaluation.notes(), *_constant_parts(evaluation), *notes_on(evaluation, derivatives, order)]
+    report.notes += [record for record in notes if record["message"] not in known]
 
 
 def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -227,6 +233,20 @@ class _Check:
         if self.order == 2 or self.claims:
             self.evaluation.require_scalar()
 
+    def judged(self, seconds: float) -> list[Entry]:
+        """Return all entries; where the expression jumps or is undefined, that is the verdict.
+
+        Args:
+            seconds: the time for arbitrary precision, after which the check continues in float64.
+        """
+        entries = self.best(seconds)
+        is_doubtful = any(entry["verdict"] in ("kink", "undecided") for entry in entries)
+        broken = discontinuity(self.evaluation) if is_doubtful else None
+        for entry in entries:
+            if broken is not None and entry["verdict"] != "fail":
+                entry.update(verdict=broken.kind, reason=broken.sentence)
+        return entries
+
     def best(self, seconds: float) -> list[Entry]:
         """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
         try:
@@ -272,6 +292,7 @@ class _Check:
         ]
 
     def _claim(self, method: Method, name: str, formula: str) -> Entry:
+        """Return the entry of a claim."""
         leaf = self.evaluation.variables[name]
         exact = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:
@@ -296,11 +317,21 @@ class _Check:
 
 
 def _verdict(verdict: Verdict) -> Entry:
+    """Return the keys of an entry that a verdict has."""
     said = {"error": verdict.error, "tolerance": verdict.tolerance, "verdict": verdict.verdict}
     return {**said, "reason": verdict.reason} if verdict.reason else said
 
 
 def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verdicts: Verdicts, shape: tuple[int, ...]) -> Entry:
+    """Return the entry of a derivative.
+
+    Args:
+        wrt: the variable, or the two variables of a second derivative.
+        order: the order of the derivative.
+        analytic: the computed derivatives, with a row for each element of the last variable.
+        verdicts: the verdict on each of them.
+        shape: the shape of the derivative.
+    """
     numeric = np.array([[verdict.numeric for verdict in row] for row in verdicts]).reshape(analytic.shape)
     return {
         "wrt": wrt,
@@ -317,7 +348,7 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
     if entry["verdict"] != "fail":
         return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
     if "claim" in entry:
-        return _wrong_claim(entry, evaluation)
+        return _wrong_claim(entry), entry.get("mistake")
     places = [list(evaluation.variables).index(name) for name in names]
     sizes = (-1, evaluation.variables[names[-1]].numel())
     analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
@@ -329,22 +360,27 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
     return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"
 
 
-def _wrong_claim(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
-    """Return the message with the first wrong element of a claim, and add its likely mistake to the entry."""
-    from autodiff_cli.gradient_checking.mistakes import mistake
+def _add_mistake(entry: Entry, evaluation: Evaluation) -> None:
+    """Add the likely mistake of a wrong claim to its entry, if the expression has no derivatives of its own."""
+    has_own_rules = any(function.partials is not None for function in evaluation.evaluator.functions.values())
+    if "claim" in entry and entry["verdict"] == "fail" and evaluation.gradient is None and not has_own_rules:
+        from autodiff_cli.gradient_checking.mistakes import mistake
 
+        values = {key: value._data for key, value in evaluation.evaluator.variables.items()}
+        entry["mistake"] = mistake(evaluation.expression, values, entry["wrt"], entry["claim"])
+
+
+def _wrong_claim(entry: Entry) -> str:
+    """Return the message on a wrong claim, with the first wrong element of an array."""
     name, claimed, exact = entry["wrt"], entry["claimed"], entry["exact"]
     claim, where = f"the claim {name}={entry['claim']}", _place(entry)
-    if evaluation.gradient is None and not any(f.partials is not None for f in evaluation.evaluator.functions.values()):
-        values = {key: value._data for key, value in evaluation.evaluator.variables.items()}
-        entry["mistake"] = mistake(evaluation.expression, values, name, entry["claim"])
-    if entry.get("elements"):
-        first, *others = entry["elements"]
-        index = tuple(map(int, first[len(name) + 1 : -1].split(", ")))
-        claim += f" is wrong in {len(others) + 1} elements: {first}" if others else f" is wrong in one element: {first}"
-        claimed, exact = (plain(np.asarray(numbers, dtype=np.float64)[index]) for numbers in (claimed, exact))
-        return f"{claim} is {claimed}{where}, but the derivative is {exact}", entry.get("mistake")
-    return f"{claim} gives {_shown(claimed)}{where}, but the derivative is {_shown(exact)}", entry.get("mistake")
+    if not entry.get("elements"):
+        return f"{claim} gives {_shown(claimed)}{where}, but the derivative is {_shown(exact)}"
+    first, *others = entry["elements"]
+    index = tuple(map(int, first[len(name) + 1 : -1].split(", ")))
+    count = f"{len(others) + 1} elements" if others else "one element"
+    claimed, exact = (plain(np.asarray(numbers, dtype=np.float64)[index]) for numbers in (claimed, exact))
+    return f"{claim} is wrong in {count}: {first} is {claimed}{where}, but the derivative is {exact}"
 
 
 def _place(entry: Entry) -> str:

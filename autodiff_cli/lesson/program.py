@@ -63,13 +63,13 @@ class _ProgramPage(Numbers):
         first = "The program has not run yet. Each statement runs in turn; a tensor exists from the statement on that makes it."
         self.add("start", "Before the program runs", [first])
         for event in events:
-            self.event(event)
+            self.add_event(event)
         if self.recorder.cut:
-            self.cut()
+            self.add_cut()
         if self.recorder.error:
-            self.stopped(self.recorder.error)
+            self.add_error(self.recorder.error)
         elif not self.recorder.cut:
-            self.finished()
+            self.add_end()
         lines = [event for event in events if isinstance(event, TensorLine)]
         until = last_scenes(self.scenes, lines, set() if self._last is None else self._last.called.values())
         return {
@@ -90,6 +90,7 @@ class _ProgramPage(Numbers):
         return scene
 
     def line(self, line: TensorLine) -> dict[str, object]:
+        """Return the data of a tensor."""
         return {
             "name": line.name,
             "operation": unparse(line.operation),
@@ -100,30 +101,25 @@ class _ProgramPage(Numbers):
             "recorded": line.grad_fn is not None,
         }
 
-    def event(self, event: Event) -> None:
+    def add_event(self, event: Event) -> None:
+        """Add the scenes of an event."""
         if isinstance(event, TensorLine):
-            self.made(event)
+            self.add_tensor(event)
         elif isinstance(event, PassStart):
-            self.started(event)
+            self.add_pass_start(event)
         elif isinstance(event, HookChange):
-            before, after = self.text(event.before), self.text(event.after)
-            words = [f"A hook on `{event.name}` changes the gradient before the node uses it."]
-            symbol = f"d{self._symbol}/d{event.name}"
-            span = self.scenes[-1]["span"]
-            self.add(
-                "backward", f"A hook on {event.name}", words, span, node=event.name, equations=[f"{symbol} = {before}  →  {after}"]
-            )
-            self.scenes[-1]["gradients"] = {event.name: after}
+            self.add_hook(event)
         elif isinstance(event, Contribution):
             more: dict[str, Any] = {"step": {**self.step(event.step), "contributions": []}, "part": self.contribution(event.part)}
             self.add("backward", "", [], **more)
         else:
-            self.ended(event)
+            self.add_statement(event)
             self._begin = len(self.scenes)
 
     # The forward pass
 
-    def made(self, line: TensorLine) -> None:
+    def add_tensor(self, line: TensorLine) -> None:
+        """Add the scene in which a tensor is made."""
         operation = unparse(line.operation)
         value = "" if line.value is None else self.text(line.value)
         sides = [line.name, *([operation] if line.traced and operation != line.name else []), *([value] if value else [])]
@@ -138,7 +134,8 @@ class _ProgramPage(Numbers):
 
     # Backward passes
 
-    def started(self, event: PassStart) -> None:
+    def add_pass_start(self, event: PassStart) -> None:
+        """Add the scene in which a backward pass begins."""
         name, gradient = event.root, event.gradient
         self._symbol, self._passed = name, True
         words = [f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."]
@@ -149,46 +146,63 @@ class _ProgramPage(Numbers):
         scene = self.add("backward", "Start the backward pass", words, node=name, equations=equations)
         scene.update(symbol=name, gradients={name: text})
 
-    def ended(self, event: StatementEnd) -> None:
+    def add_hook(self, event: HookChange) -> None:
+        """Add the scene in which a hook changes a gradient."""
+        name, before, after = event.name, self.text(event.before), self.text(event.after)
+        words = [f"A hook on `{name}` changes the gradient before the node uses it."]
+        equations = [f"d{self._symbol}/d{name} = {before}  →  {after}"]
+        gradients = {name: after}
+        span = self.scenes[-1]["span"]
+        self.add("backward", f"A hook on {name}", words, span, node=name, equations=equations, gradients=gradients)
+
+    def add_statement(self, event: StatementEnd) -> None:
+        """Add the scenes at the end of a statement: what its backward passes stored and freed, and what else it changed."""
         span = event.tree.span
-        for scene in self.scenes[self._begin :]:
-            if scene["phase"] == "backward":
-                scene["span"] = span
-        backward = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
+        passes = [scene for scene in self.scenes[self._begin :] if scene["phase"] == "backward"]
+        for scene in passes:
+            scene["span"] = span
         for one in event.stored:
-            self.stored(one, event)
-        if event.freed:
-            freed = f"The backward pass freed the saved values of {listed([f'`{name}`' for name in event.freed])}: "
-            freed += "another backward() through them is an error. retain_graph=True keeps the saved values."
-            self.add("backward", "The saved values are freed", [freed], span, freed=event.freed)
-        elif event.kept and backward:
-            kept = "The saved values are kept, so another backward pass through the graph can follow. That pass adds to `.grad`."
-            self.add("backward", "The saved values are kept", [kept], span)
+            self.add_stored_gradient(one, event)
+        self.add_saved_values(event, bool(passes))
         words, equations, values = self.effects(event)
-        new = len(self.scenes) > self._begin
-        if backward and not event.stored and not event.failed:
+        is_new = len(self.scenes) > self._begin
+        if passes and not event.stored and not event.failed:
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
         if event.caught:
             words.append(f"The statement raises an error, which the program handles: {event.caught}")
-        if event.output and not (new or words):
+        if event.output and not (is_new or words):
             words.append("The value is printed.")
-        if not (words or new or event.failed) and event.quiet:
+        if not (words or is_new or event.failed) and event.quiet:
             return
-        if words or not (new or event.failed):
-            words = words or [self.plain(event)]
+        if words or not (is_new or event.failed):
+            words = words or [self.sentence_without_effect(event)]
             self.add("statement", _one_line(self.recorder.source, span), words, span, equations=equations, values=values)
+        self.complete_scenes(event)
+
+    def add_saved_values(self, event: StatementEnd, has_pass: bool) -> None:
+        """Add the scene that says whether the backward passes of a statement freed the saved values."""
+        if event.freed:
+            names = listed([f"`{name}`" for name in event.freed])
+            words = f"The backward pass freed the saved values of {names}: another backward() through them is an error."
+            words += " retain_graph=True keeps the saved values."
+            self.add("backward", "The saved values are freed", [words], event.tree.span, freed=event.freed)
+        elif event.kept and has_pass:
+            words = "The saved values are kept, so another backward pass through the graph can follow. That pass adds to `.grad`."
+            self.add("backward", "The saved values are kept", [words], event.tree.span)
+
+    def complete_scenes(self, event: StatementEnd) -> None:
+        """Give the last scene of a statement the changes of the table and the output, and all its scenes their place."""
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
-        rows = last.setdefault("rows", {})
         gone = dict.fromkeys(self._cells.keys() - event.after.keys())
         for name in gone:
             del self._cells[name]
-        rows |= {**self.changed(event.after), **gone}
+        last["rows"] = {**last.get("rows", {}), **self.changed_rows(event.after), **gone}
         last["output"] = last.get("output", "") + event.output
         for scene in self.scenes[self._begin :]:
-            scene["line"], scene["turn"] = span, event.turn
+            scene["line"], scene["turn"] = event.tree.span, event.turn
 
-    def finished(self) -> None:
+    def add_end(self) -> None:
         """Add the last scene of a program without an error: the gradients that it computed."""
         rows = {} if self._last is None else self._last.after
         equations = [f"{name}.grad = {self.text(row.grad)}" for name, row in rows.items() if row.grad is not None]
@@ -198,19 +212,19 @@ class _ProgramPage(Numbers):
         notes = [f"Note: {note['message']}." for note in self.recorder.notes]
         self.add("end", "The program has ended", [words, *notes], equations=equations)
 
-    def cut(self) -> None:
+    def add_cut(self) -> None:
         """Add the scene in which the lesson leaves a program that goes on."""
         words = f"The lesson shows the first {len(self.recorder.events):,} steps of the program, which goes on."
         self.add("pause", "The lesson ends here", [words], output=self.recorder.rest)
 
-    def stopped(self, error: AutodiffError) -> None:
+    def add_error(self, error: AutodiffError) -> None:
         """Add the scene of the error that ended the program."""
         last = (0, 0) if self._last is None else self._last.tree.span
         span = error.span if error.span and error.source == self.recorder.source else last
         hint = [f"Hint: {error.hint}."] if error.hint else []
         self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
 
-    def stored(self, one: StoredGradient, event: StatementEnd) -> None:
+    def add_stored_gradient(self, one: StoredGradient, event: StatementEnd) -> None:
         """Add the scene in which a gradient arrives in ``.grad``."""
         name, old = one.name, one.before
         terms = [*([] if old is None else [old]), *event.parts.get(name, [])]
@@ -232,46 +246,37 @@ class _ProgramPage(Numbers):
         if name not in event.called.values():
             words.append("No name of the program refers to this tensor, so the program cannot read this gradient.")
         self.add("backward", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
-        self.scenes[-1]["rows"] = self.changed({label: row for label, row in event.after.items() if event.called[label] == name})
+        self.scenes[-1]["rows"] = self.changed_rows(
+            {label: row for label, row in event.after.items() if event.called[label] == name}
+        )
 
     # Statements
 
     def effects(self, event: StatementEnd) -> tuple[list[str], list[str], dict[str, str]]:
         """Return what a statement changed, in sentences and equations, and the new values."""
-        words: list[str] = []
+        words = [f"`{name}` does not refer to a tensor any more." for name in event.before if name not in event.after]
         equations: list[str] = []
         values: dict[str, str] = {}
         stored = {one.name for one in event.stored}
-        lost = [name for name in event.before if name not in event.after]
-        words += [f"`{name}` does not refer to a tensor any more." for name in lost]
         first = {tensor: name for name, tensor in reversed([*event.called.items()])}
         for name, new in event.after.items():
-            old = event.before.get(name)
-            if name in event.same and first[event.called[name]] != name:
-                continue  # a second name of the tensor
-            if name not in event.same or old is None:
-                if name in event.aliases:
-                    words.append(f"`{name}` is another name of the tensor `{event.called[name]}`.")
-                continue
-            if new.retains_grad and not old.retains_grad:
-                words.append(
-                    f"`{name}` is not a leaf. From now on it keeps its gradient: backward stores it in `{name}.grad`, too."
-                )
-            if new.requires_grad and not old.requires_grad:
-                words.append(f"`{name}` requires grad from now on: operations on it are recorded.")
-            if old.requires_grad and not new.requires_grad:
-                words.append(f"`{name}` does not require grad any more: operations on it are not recorded.")
+            old, tensor = event.before.get(name), event.called[name]
+            if name in event.aliases:
+                words.append(f"`{name}` is another name of the tensor `{tensor}`.")
+            if name not in event.same or old is None or first[tensor] != name:
+                continue  # another tensor, or a second name of one
+            words += _changed_flags(name, old, new)
             if not np.array_equal(old.value, new.value, equal_nan=True):
-                values[event.called[name]] = after = self.text(new.value)
+                values[tensor] = after = self.text(new.value)
                 equations.append(f"{name} = {self.text(old.value)}  →  {after}")
                 why = ", because recording is off" if new.requires_grad and not event.recording else ""
                 words.append(f"`{name}` changes in place. The change is not recorded{why}.")
-            if event.called[name] not in stored and not _same(old.grad, new.grad):
+            if tensor not in stored and not _same(old.grad, new.grad):
                 words.append(_reset(name, new.grad))
                 equations.append(f"{name}.grad = {'None' if new.grad is None else self.text(new.grad)}")
         return words, equations, values
 
-    def plain(self, event: StatementEnd) -> str:
+    def sentence_without_effect(self, event: StatementEnd) -> str:
         """Return the sentence on a statement that changed no tensor."""
         tree = event.tree
         if tree.kind == "class":
@@ -285,7 +290,7 @@ class _ProgramPage(Numbers):
             method = tree.children[1].children[1].text
         return _CALLS.get(method, "The statement changes no tensor.")
 
-    def changed(self, rows: Mapping[str, TensorRow]) -> dict[str, list[str]]:
+    def changed_rows(self, rows: Mapping[str, TensorRow]) -> dict[str, list[str]]:
         """Return the cells of the rows that differ from those of the last scene."""
         new = {name: cells for name, row in rows.items() if (cells := self.cells(row)) != self._cells.get(name)}
         self._cells.update(new)
@@ -325,7 +330,20 @@ def _derivative(of: str, by: str) -> str:
     return "/".join(f"d({name})" if name.endswith(".grad") else f"d{name}" for name in (of, by))
 
 
+def _changed_flags(name: str, old: TensorRow, new: TensorRow) -> list[str]:
+    """Return the sentences on a tensor that keeps its gradient or requires grad from now on, or does not any more."""
+    words = []
+    if new.retains_grad and not old.retains_grad:
+        words.append(f"`{name}` is not a leaf. From now on it keeps its gradient: backward stores it in `{name}.grad`, too.")
+    if new.requires_grad and not old.requires_grad:
+        words.append(f"`{name}` requires grad from now on: operations on it are recorded.")
+    if old.requires_grad and not new.requires_grad:
+        words.append(f"`{name}` does not require grad any more: operations on it are not recorded.")
+    return words
+
+
 def _reset(name: str, gradient: Array | None) -> str:
+    """Return the sentence on a gradient that a statement changed without a backward pass."""
     if gradient is None:
         return f"`{name}.grad` is None again: the next backward pass stores a new gradient."
     if not np.any(gradient):

@@ -71,6 +71,7 @@ class Recording(ABC):
     functions: dict[str, UserFunction]
 
     def _begin_recording(self) -> None:
+        """Set the state before the first statement; a subclass calls this once it knows the names of the program."""
         self.events: list[Event] = []
         self.error: AutodiffError | None = None
         self.cut = False
@@ -102,7 +103,7 @@ class Recording(ABC):
         """Return the names of the program that refer to tensors, with these tensors."""
 
     @abstractmethod
-    def _made(self, tree: Syntax) -> list[ProgramTensor]:
+    def _new_tensors(self, tree: Syntax) -> list[ProgramTensor]:
         """Return the tensors that the program has made since the last call; ``tree`` is the statement."""
 
     def _expression(self, name: str) -> str:
@@ -112,10 +113,12 @@ class Recording(ABC):
     # Statements
 
     def _begin_statement(self) -> None:
+        """Forget the backward passes of the last statement."""
         self._visited, self._parts, self._accumulates, self._retains = {}, {}, False, False
         self._recorded = is_grad_enabled()
 
     def _end_statement(self, tree: Syntax, output: str, failed: bool, turn: str, quiet: bool = False, caught: str = "") -> None:
+        """Add the event of the end of a statement; the arguments are attributes of ``StatementEnd``."""
         if self.cut:
             self.rest += output
             return
@@ -126,12 +129,11 @@ class Recording(ABC):
         same = {name for name in self._state if called.get(name) == self.called[name]}
         aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
         ended = StatementEnd(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
-        ended.output, ended.failed, ended.turn, ended.quiet = output, failed, turn, quiet
-        ended.caught = caught
-        ended.recording, ended.stored = self._recorded, self._stored()
-        self._happened(ended)
+        ended.output, ended.failed, ended.turn, ended.quiet, ended.caught = output, failed, turn, quiet, caught
+        ended.recording, ended.stored = self._recorded, self._stored_gradients()
+        self._add_event(ended)
 
-    def _stored(self) -> list[StoredGradient]:
+    def _stored_gradients(self) -> list[StoredGradient]:
         """Return the gradients that the backward passes of this statement stored, and remember all gradients."""
         gradients = []
         for name, tensor in self._tensors.items() if self._visited or self._parts else ():
@@ -146,7 +148,8 @@ class Recording(ABC):
             self._gradients[self.called[name]] = row.grad
         return gradients
 
-    def _happened(self, event: Event) -> None:
+    def _add_event(self, event: Event) -> None:
+        """Add an event, until there are too many."""
         self.cut = self.cut or (len(self.events) >= MOST_EVENTS and not lifted())
         if not self.cut:
             self.events.append(event)
@@ -154,12 +157,13 @@ class Recording(ABC):
     # Tensors
 
     def _rows(self) -> dict[str, TensorRow]:
+        """Return the state of each name of the program."""
         rows = [TensorRow.from_tensor(tensor, name, self._expression(name)) for name, tensor in self._named()]
         return {row.name: _copied(row) for row in rows}
 
     def _catch_up(self, tree: Syntax) -> None:
         """Add the tensors that the program has made since the last call; ``tree`` is the statement."""
-        new, named = self._made(tree), self._named()
+        new, named = self._new_tensors(tree), self._named()
         bound = {id(tensor): name for name, tensor in reversed(named)}
         for result in new:
             if not self._known.of_tensor(result.tensor):
@@ -196,10 +200,10 @@ class Recording(ABC):
         is_changed = own is not None and bool(self._known.of_tensor(tensor))  # an operation changed the tensor in place
         tree = self._node_operations.of_node(own) if own is not None and is_changed else operation()
         self._known.add(NamedTensor(name, expression, tensor))
-        line = self._line(name, label, tree, np.array(tensor._data), own, span)
+        line = self._tensor_line(name, label, tree, np.array(tensor._data), own, span)
         line.leaf, line.requires_grad, line.traced = tensor.is_leaf, tensor.requires_grad, own is not None or traced
         self._tensors[name], self._labels[name] = tensor, label
-        self._happened(line)
+        self._add_event(line)
 
     def _add_leaves(self, nodes: Iterable[Node], span: Span) -> None:
         """Add the leaves that nodes take and that the program does not have."""
@@ -215,9 +219,12 @@ class Recording(ABC):
         operation = self._node_operations.of_node(node)
         for edge in [(node, i) for i in range(node._outputs)]:
             if self._known.of_edge(edge) not in self._lines:
-                self._happened(self._line(self._known.of_edge(edge), "", operation, self._known.value(edge), node, span))
+                self._add_event(self._tensor_line(self._known.of_edge(edge), "", operation, self._known.value(edge), node, span))
 
-    def _line(self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span) -> TensorLine:
+    def _tensor_line(
+        self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span
+    ) -> TensorLine:
+        """Return the event of a new tensor, with the tensors that it was computed from and what its node saves."""
         inputs = [text for part in free_name_nodes(operation) if (text := part.children[0].text) in self._lines and text != name]
         if node is not None:
             self._shown[node] = operation
@@ -236,6 +243,7 @@ class Recording(ABC):
         return sorted((one for one in behind if one.sequence_nr), key=lambda one: one.sequence_nr)
 
     def _new_name(self, label: str) -> str:
+        """Return a name that no tensor has: the label with a number, or a number alone."""
         if label:
             return self._known.another(label)
         self._unnamed += 1
@@ -244,33 +252,40 @@ class Recording(ABC):
     # Backward passes
 
     def _visit_node(self, visit: Visit) -> None:
-        running, node = current_pass.get(), visit.node
+        """Add the events of a node of a backward pass: the start of the pass, a change by a hook, and the contributions."""
+        node = visit.node
         arriving = [((node, i), gradient) for i, gradient in enumerate(visit.gradients) if gradient is not None]
         if self.cut or not arriving or any(type(gradient) is not Tensor for _, gradient in arriving):
             return  # in a pass inside of a transformation, gradients do not have numbers
         (edge, gradient), *_ = arriving
-        if running is not self._pass or self._steps is None:
-            self._catch_up(self.current)
-            if running is not None:
-                self._accumulates |= running.accumulates
-                self._retains |= running.retain_graph
-            self._pass, self._steps = running, Steps(self._known, self.functions, self._shown)
-            roots = [one for one in running.roots if one.sequence_nr] if running is not None else [node]
-            for root in roots:
-                nodes = [] if self._known.of_edge((root, 0)) else self._new_nodes(root)
-                self._add_leaves(nodes, self.current.span)
-                for each in nodes:
-                    self._add_node(each, self._new_name(""), self.current.span)
-            self._happened(PassStart(self._known.of_edge(edge), gradient._data))
+        if current_pass.get() is not self._pass or self._steps is None:
+            self._steps = self._begin_pass(node)
+            self._add_event(PassStart(self._known.of_edge(edge), gradient._data))
         name, arrived = self._known.of_edge(edge), self._steps.arrived(edge)
         if arrived is not None and not np.array_equal(arrived, gradient._data, equal_nan=True):
-            self._happened(HookChange(name, arrived, gradient._data))
+            self._add_event(HookChange(name, arrived, gradient._data))
         step = self._steps.step(visit)
         if node._saved is not None:
             self._visited[node] = name
         for part in step.contributions:
             self._parts.setdefault(part.to, []).append(part.value)
-            self._happened(Contribution(step, part))
+            self._add_event(Contribution(step, part))
+
+    def _begin_pass(self, first: Node) -> Steps:
+        """Name the tensors behind the roots of a new backward pass, whose first node is given, and return its steps."""
+        self._catch_up(self.current)
+        self._pass = running = current_pass.get()
+        roots = [first]
+        if running is not None:
+            self._accumulates |= running.accumulates
+            self._retains |= running.retain_graph
+            roots = [root for root in running.roots if root.sequence_nr]
+        for root in roots:
+            nodes = [] if self._known.of_edge((root, 0)) else self._new_nodes(root)
+            self._add_leaves(nodes, self.current.span)
+            for node in nodes:
+                self._add_node(node, self._new_name(""), self.current.span)
+        return Steps(self._known, self.functions, self._shown)
 
 
 def _copied(row: TensorRow) -> TensorRow:

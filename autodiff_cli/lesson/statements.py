@@ -74,7 +74,7 @@ class Recorder(Interpreter, Recording):
     def _named(self) -> list[tuple[str, Tensor]]:
         return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
 
-    def _made(self, tree: Syntax) -> list[ProgramTensor]:
+    def _new_tensors(self, tree: Syntax) -> list[ProgramTensor]:
         steps, results = self.tensors.steps or [], self.tensors.entries
         places: dict[int, Span] = {}
         for step in steps[self._marks[0] :]:

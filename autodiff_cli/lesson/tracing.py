@@ -137,6 +137,7 @@ class PythonRecorder(Recording):
             self.rest += self._output.getvalue()
 
     def _failed(self, problem: BaseException) -> None:
+        """Keep the error that ended the program, with its place."""
         lines = [line for frame, line in walk_tb(problem.__traceback__) if frame.f_code.co_filename == self._path]
         statement = self._statements.get(lines[-1]) if lines else None
         hint = problem.hint if isinstance(problem, AutodiffError) else None
@@ -242,7 +243,7 @@ class PythonRecorder(Recording):
                     named[each] = tensor
         return [*named.items()]
 
-    def _made(self, tree: Syntax) -> list[ProgramTensor]:
+    def _new_tensors(self, tree: Syntax) -> list[ProgramTensor]:
         results, self._new = self._new, []
         return results
 

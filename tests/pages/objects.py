@@ -26,6 +26,7 @@ EXAMPLES = {
     "taylor": 'autodiff taylor "exp(x)" --at x=0 --order 3 --json',
     "hessian": 'autodiff hessian "x**2*y" --at x=2,y=3 --verify --json',
     "explain": 'autodiff explain "log(x**3)" --at x=5 --json',
+    "diff": 'autodiff diff "log(x**3)" --steps --json',
     "graph": 'autodiff graph "3*x" --at x=2 --json',
     "map": 'autodiff map "x*y" data.csv --json',
     "propagate": 'autodiff propagate "4*pi**2*L/T**2" --at "L=0.994(1),T=2.001(2)" --dof T=9 --order 2 --monte-carlo 1e4 --json',
