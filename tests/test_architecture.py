@@ -45,11 +45,11 @@ BUDGETS = {
     "data": 5868,
     "derivatives": 1062,
     "evaluation": 3519,
-    "explanation": 2038,
-    "gradient_checking": 1017,
+    "explanation": 2044,
+    "gradient_checking": 1053,
     "graph_drawing": 1870,
     "language": 1447,
-    "lesson": 1997,
+    "lesson": 2031,
     "nn": 496,
     "notes": 2202,
     "numerics": 4470,
@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1633,
     "script": 1622,
     "solvers": 12630,
-    "symbolic": 4955,
+    "symbolic": 5018,
     "utils": 284,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
