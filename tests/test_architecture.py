@@ -46,7 +46,7 @@ BUDGETS = {
     "derivatives": 1062,
     "evaluation": 3519,
     "explanation": 2044,
-    "gradient_checking": 1053,
+    "gradient_checking": 1038,
     "graph_drawing": 1870,
     "language": 1447,
     "lesson": 2031,

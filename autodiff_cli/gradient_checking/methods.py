@@ -1,4 +1,4 @@
-"""Two methods that compute the reference for ``gradcheck``, with a common protocol.
+"""Two methods that compute the reference for ``gradcheck``, with the same three checks.
 
 ``HighPrecision`` computes the reference in arbitrary precision.  ``Extrapolated`` uses float64, for functions without an
 arbitrary-precision implementation.
@@ -7,7 +7,7 @@ arbitrary-precision implementation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,28 +26,6 @@ from autodiff_cli.precise.reference import Reference
 Array = NDArray[np.float64]
 Verdicts = list[list[Verdict]]
 """The verdicts in nested lists: one list for each element of the variable, with one verdict for each element of the output."""
-
-
-class Method(Protocol):
-    """A method to check the derivatives of an evaluation."""
-
-    def first(self, name: str, analytic: Array) -> Verdicts:
-        """Check the array of derivatives with respect to a variable: a row for each element of the variable."""
-
-    def second(self, a: str, b: str, analytic: Array) -> Verdicts:
-        """Check the array of second derivatives with respect to ``a`` and ``b``: a row for each element of ``b``."""
-
-    def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
-        """Check a claim about the gradient of a variable.
-
-        Args:
-            name: the variable.
-            formula: the claimed gradient, as an expression.
-            exact: the gradient that the backward pass computes.
-
-        Returns:
-            the claimed numbers as floats, and a verdict for each number.
-        """
 
 
 def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
@@ -90,14 +68,17 @@ class HighPrecision:
             self._of_scalar = Judge(weighted.differences, elements)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
+        """Check the derivatives with respect to a variable: a row for each element of the variable."""
         indices = zip(self._reference.indices([name]), analytic, strict=True)
         return [[self._judge.derivative(float(value), index, j) for j, value in enumerate(row)] for index, row in indices]
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
+        """Check the second derivatives with respect to ``a`` and ``b``: a row for each element of ``b``."""
         indices = iter(self._reference.indices([b, a]))
         return [[self._of_scalar.derivative(float(value), next(indices), 0) for value in row] for row in analytic]
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
+        """Return the numbers of a claimed gradient, and a verdict for each; ``exact`` is the gradient of the backward pass."""
         leaf = self._variables[name]
         values, shape = self._reference.evaluate_formula(formula)
         _require_shape(name, formula, np.array([float(value) for value in values]).reshape(shape), exact)
@@ -168,3 +149,7 @@ class Extrapolated:
             quotient = DifferenceQuotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
             rows.append([quotient.judged(j, float(value)) for j, value in enumerate(row)])
         return rows
+
+
+Method: TypeAlias = HighPrecision | Extrapolated
+"""A method to check the derivatives of an evaluation."""
