@@ -130,11 +130,12 @@ class Choice:
         if self.bracketed:
             return _only_root(problem, float(start[0]), float(start[1]))
         result = search(problem, start, _SECONDS)
-        if len(start) == 1:
-            return _nearest_root(problem, float(start[0]), result)
         if not result.check.converged:
             raise _unsolved(problem, result)
-        return result.check.point.x
+        x = result.check.point.x
+        if not result.check.multiplicity:
+            raise NoValue(f"the root {_place(problem, x)} is not isolated: the equation also holds beside it", hint=_AGAIN)
+        return _nearest_root(problem, float(start[0]), x) if len(start) == 1 else x
 
     def _halved(self, bracket: Vector, constants: Vector) -> Vector:
         """Return a start in each bracket, near the change of sign if its ends have different signs."""
@@ -198,14 +199,13 @@ class Choice:
                 method="trust-exact",
             )
         except ValueError:  # a derivative that is not finite
-            raise NoValue(
-                "no minimum found: the descent leaves the numbers for which the expression is finite", hint=_AGAIN
-            ) from None
-        result = search(problem, reached.x, _SECONDS)
-        if not result.check.converged:
-            raise _unsolved(problem, result, "the gradient: ")
-        x = result.check.point.x
-        if np.linalg.eigvalsh(problem.system.jacobian(x))[0] <= 0:
+            raise NoValue("no minimum found: the descent reaches a point where a derivative is not finite", hint=_AGAIN) from None
+        check = search(problem, reached.x, _SECONDS).check
+        x = check.point.x
+        if not check.converged or not np.isfinite(x).all():
+            raise NoValue(f"no minimum found: at {_place(problem, reached.x)}, the gradient is not 0", hint=_AGAIN)
+        curvatures = problem.system.jacobian(x)
+        if not np.isfinite(curvatures).all() or np.linalg.eigvalsh(curvatures)[0] <= 0:
             raise NoValue(f"no minimum found: {_place(problem, x)} is a stationary point without positive curvature", hint=_AGAIN)
         return x
 
@@ -217,18 +217,15 @@ def _place(problem: RootProblem, x: Vector) -> str:
     return ", ".join(f"{label} = {value:.6g}" for label, value in zip(problem.labels, x, strict=True))
 
 
-def _unsolved(problem: RootProblem, result: SearchResult, before: str = "") -> NoValue:
+def _unsolved(problem: RootProblem, result: SearchResult) -> NoValue:
     """Return the error for a search that did not end at a root, in the words of the command ``root``."""
     reason = Root(problem, result).reason
     label = problem.labels[0]
-    return NoValue(before + reason, hint=f"write another start, or a bracket if there is one unknown: root({label}=0..2, ...)")
+    return NoValue(reason, hint=f"write another start, or a bracket if there is one unknown: root({label}=0..2, ...)")
 
 
-def _nearest_root(problem: RootProblem, start: float, result: SearchResult) -> Vector:
-    """Return the root that is nearest to a start, given the result of a search from there."""
-    if not result.check.converged:
-        raise _unsolved(problem, result)
-    x = result.check.point.x
+def _nearest_root(problem: RootProblem, start: float, x: Vector) -> Vector:
+    """Return the root that is nearest to a start, given one root."""
     reach = abs(float(x[0]) - start) * (1 + _AS_NEAR)
     if not reach:
         return x
@@ -244,8 +241,9 @@ def _nearest_root(problem: RootProblem, start: float, result: SearchResult) -> V
 
 def _only_root(problem: RootProblem, low: float, high: float) -> Vector:
     """Return the only root in a bracket."""
-    if not low < high:
-        raise NoValue(f"the bracket {low:.6g}..{high:.6g} is empty", hint=f"write {problem.labels[0]}={high:.6g}..{low:.6g}")
+    if not low < high or not np.isfinite(high - low):
+        kind, ends = ("not finite", "-1e6..1e6") if low < high else ("empty", f"{high:.6g}..{low:.6g}")
+        raise NoValue(f"the bracket {low:.6g}..{high:.6g} is {kind}", hint=f"write {problem.labels[0]}={ends}")
     roots = roots_over(problem, np.array([low]), np.array([high]))
     points = [check.point.x for check in roots.checks]
     if len(points) == 1:
