@@ -203,7 +203,7 @@ class Choice:
         check = search(problem, reached.x, _SECONDS).check
         x = check.point.x
         if not check.converged or not np.isfinite(x).all():
-            raise NoValue(f"no minimum found: at {_place(problem, reached.x)}, the gradient is not 0", hint=_AGAIN)
+            raise NoValue(f"no minimum found: at {_place(problem, reached.x)}, the gradient is not 0, or not defined", hint=_AGAIN)
         curvatures = problem.system.jacobian(x)
         if not np.isfinite(curvatures).all() or np.linalg.eigvalsh(curvatures)[0] <= 0:
             raise NoValue(f"no minimum found: {_place(problem, x)} is a stationary point without positive curvature", hint=_AGAIN)
