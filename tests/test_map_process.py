@@ -131,7 +131,7 @@ def test_the_bar(tmp_path: Path) -> None:
     script = (
         "from types import SimpleNamespace; from autodiff_cli.report import progress\n"
         "seconds = iter([0.0, 1.9, 2.1]); progress.time = SimpleNamespace(monotonic=lambda: next(seconds))\n"
-        "with progress.Progress() as tick:\n"
+        "with progress.progress() as tick:\n"
         "    tick(10, 0.1); tick(123456, 0.5)"
     )
     with started([sys.executable, "-c", script], stderr=follower, env={**ENVIRONMENT, "TERM": "xterm"}) as process:

@@ -235,11 +235,11 @@ def write_rows(
     from autodiff_cli.compiler.threads import processors
     from autodiff_cli.data import pipeline, writers
     from autodiff_cli.data.row_blocks import OutputStyle
-    from autodiff_cli.report.progress import Progress
+    from autodiff_cli.report.progress import progress
 
     source, target, form = files
     style = OutputStyle(formats.FORMATS[form], facts, table.quiet, table.precision, table.color, task.total or "", task.strict)
-    with Progress(visible=target is not None or not sys.stdout.isatty()) as tick:
+    with progress(visible=target is not None or not sys.stdout.isatty()) as tick:
         if parts is None:
             return pipeline.run(task, program, source, target, writers.writer(style), threads or processors(), tick)
         from autodiff_cli.data.parts import coordinator

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,41 +16,30 @@ PATIENCE = 2.0
 """The number of seconds before the bar appears."""
 
 
-class Progress:
-    """A progress bar with the number of rows, their rate and the remaining time, if standard error is a terminal.
+@contextmanager
+def progress(visible: bool = True) -> Iterator[Callable[[int, float | None], None]]:
+    """Yield a function that updates a bar with the number of rows, their rate and the remaining time.
+
+    It takes the number of rows, and the processed fraction of the input, which is ``None`` if it is unknown.
 
     Args:
-        visible: whether to show the bar; ``False`` if results are printed to the terminal, where the bar would overwrite them.
+        visible: whether to show the bar on a terminal; ``False`` if results are printed there, which the bar would overwrite.
     """
+    begin = time.monotonic()
+    started: list[tuple[Bar, TaskID]] = []
 
-    def __init__(self, visible: bool = True) -> None:
-        self._shown = visible and sys.stderr.isatty()
-        self._begin = time.monotonic()
-        self._bar: tuple[Bar, TaskID] | None = None
+    def update(rows: int, part: float | None) -> None:
+        seconds = time.monotonic() - begin
+        if not started and seconds >= PATIENCE:
+            started.append(_bar(part is not None))
+        for bar, task in started:
+            bar.update(task, description=f"{rows:,} rows  {rows / seconds:,.0f}/s", completed=part or 0.0)
 
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar[0].stop()
-
-    def __call__(self, rows: int, part: float | None) -> None:
-        """Update the bar.
-
-        Args:
-            rows: the number of processed rows.
-            part: the processed fraction of the input, from 0 to 1; ``None`` if it is unknown.
-        """
-        if not self._shown:
-            return
-        seconds = time.monotonic() - self._begin
-        if self._bar is None:
-            if seconds < PATIENCE:
-                return
-            self._bar = _bar(part is not None)
-        bar, task = self._bar
-        bar.update(task, description=f"{rows:,} rows  {rows / seconds:,.0f}/s", completed=part or 0.0)
+    try:
+        yield update if visible and sys.stderr.isatty() else lambda rows, part: None
+    finally:
+        for bar, _ in started:
+            bar.stop()
 
 
 def _bar(known: bool) -> tuple[Bar, TaskID]:
