@@ -57,7 +57,7 @@ BUDGETS = {
     "optim": 352,
     "plotting": 2178,
     "precise": 2219,
-    "report": 1566,
+    "report": 1556,
     "root": 1633,
     "script": 1622,
     "solvers": 12630,
