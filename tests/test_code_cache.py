@@ -87,8 +87,8 @@ def test_a_second_process_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(kernel: str) -> bytes:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(machine, "_loaded", {})
-    monkeypatch.setattr(machine, "_code", refuse)
+    monkeypatch.setattr(machine, "_kernels", {})
+    monkeypatch.setattr(machine, "_object_code", refuse)
     again = ad.compile("tanh(3.25*x)*ndtr(y)", engine="llvm")(x=x, y=x)
     for name, array in first.items():
         np.testing.assert_array_equal(again[name], array)

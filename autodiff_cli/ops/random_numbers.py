@@ -143,20 +143,27 @@ def randperm(
     return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
 
 
-def _method_like(draw: Callable[..., Tensor], numbers: str) -> Callable[..., Tensor]:
+def _like_tensor(draw: Callable[..., Tensor], numbers: str) -> Callable[..., Tensor]:
     """Return the function that calls ``draw`` with the shape and the type of a tensor."""
 
-    @draws
-    def like(x: Tensor, *, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
-        return draw(tuple(x.shape), dtype=x._data.dtype if dtype is None else dtype, **options)
+    def like(
+        x: Tensor,
+        *,
+        generator: Generator | None = None,
+        dtype: DTypeLike | None = None,
+        device: DeviceLike = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        kind = x._data.dtype if dtype is None else dtype
+        return draw(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
     like.__name__ = like.__qualname__ = f"{draw.__name__}_like"
-    like.__doc__ = f"Return {numbers} with the shape and the type of ``x``; the keywords are those of ``{draw.__name__}``."
-    return like
+    like.__doc__ = f"Return {numbers} with the shape and the type of ``x``."
+    return draws(like)
 
 
-rand_like = _method_like(rand, "uniform random numbers from 0 to 1")
-randn_like = _method_like(randn, "random numbers from the standard normal distribution")
+rand_like = _like_tensor(rand, "uniform random numbers from 0 to 1")
+randn_like = _like_tensor(randn, "random numbers from the standard normal distribution")
 
 
 @draws
