@@ -53,7 +53,7 @@ BUDGETS = {
     "nn": 496,
     "notes": 2202,
     "numerics": 4470,
-    "ops": 5084,
+    "ops": 5091,
     "optim": 352,
     "plotting": 2178,
     "precise": 2219,
