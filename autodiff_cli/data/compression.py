@@ -75,7 +75,7 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
     """Return the data of a text file that may be compressed, as its first bytes show.
 
     Args:
-        file: the file.
+        file: the file, which has ``peek``.
         name: the name of the file in messages.
         path: the path of the file, whose suffix must fit; ``None`` for standard input.
 
@@ -83,14 +83,13 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
         DataError: if the suffix of the path is that of a codec, and the data does not have its first bytes.
         MissingPackage: if the codec needs a package that is not installed.
     """
-    buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(cast("io.RawIOBase", file))
-    begins = buffered.peek(8)[:8]
+    begins = file.peek(8)[:8]  # type: ignore[attr-defined]
     own = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
     expected = CODECS.get(compression_of(path or ""))
     if expected is not None and own is not expected:
         file.close()
         raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {first_bytes(begins)}")
-    return cast("BinaryIO", buffered if own is None else _Decompressed(own.opened(buffered), file, name, own.name))
+    return cast("BinaryIO", file if own is None else _Decompressed(own.opened(file), file, name, own.name))
 
 
 class _Decompressed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -169,6 +170,7 @@ def opened(path: str | None, style: str, name: str) -> BinaryIO:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
         file: Any = sys.stdin.buffer if path is None else storage.opened(path)
+        file = file if hasattr(file, "peek") else io.BufferedReader(file)
         magic = FORMATS[style].magic
         if FORMATS[style].unit == "lines":
             return decompressed(file, name, path and storage.file_part(path))
@@ -190,7 +192,7 @@ def opened(path: str | None, style: str, name: str) -> BinaryIO:
 
 def _goes_back(file: BinaryIO) -> bool:
     """Return whether a file is seekable; ``seekable()`` is also true for some devices that cannot seek."""
-    return file.seekable() and (file_size(file) is not None or not hasattr(file, "peek"))
+    return file.seekable() and file_size(file) is not None
 
 
 def _copied(file: BinaryIO) -> BinaryIO:

@@ -1,4 +1,4 @@
-/* Numbers as text, and rows of text with numbers in them.
+/* Numbers as text, and rows of text with numbers in them, on little-endian processors.
 
    The shortest decimal text of a double is found as in Giulietti, The Schubfach way to render doubles, 2021; a double is read as in
    Lemire, Number parsing at a gigabyte per second, Software: Practice and Experience 51, 2021, whose rounding needs no other way

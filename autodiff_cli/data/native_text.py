@@ -69,9 +69,9 @@ class Cells(NamedTuple):
 
 
 def is_fast(size: int) -> bool:
-    """Return whether machine code can be used, and is faster than Python for a text of a size in bytes."""
+    """Return whether machine code, which is for little-endian processors, is faster than Python for a text of a size in bytes."""
     least = FAST_FROM_THEN if "llvmlite.binding" in sys.modules else FAST_FROM
-    return size >= least and find_spec("llvmlite") is not None
+    return size >= least and sys.byteorder == "little" and find_spec("llvmlite") is not None
 
 
 _POINTER, _INT, _BYTE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_byte

@@ -1,5 +1,6 @@
 """``autodiff map`` as whole processes, from file to file, against polars, DuckDB, polars with JAX, and mawk.
 
+python tests/benchmarks/files.py --table                        # the table of docs/performance.md, in less than 9 minutes
 python tests/benchmarks/files.py [--rows N] [--rounds N] [--only TEXT] [--folder FOLDER]
 
 All programs compute the value and two derivatives of one expression and copy the columns id, x and y.  polars, DuckDB and mawk
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,7 +34,8 @@ read, write = {"csv": (pl.scan_csv, "sink_csv"), "ndjson": (pl.scan_ndjson, "sin
 x, y = pl.col("x"), pl.col("y")
 e, q = (-(y**2)).exp(), x**2 + y**2 + 1
 new = {"value": x.sin()*e + q.log(), "d_x": x.cos()*e + 2*x/q, "d_y": 2*y/q - 2*y*x.sin()*e}
-codec = {"compression": "snappy"} if sys.argv[1] == "parquet" else {}
+codec = {"parquet": {"compression": "snappy"}, "gz": {"compression": "gzip", "compression_level": 4},
+         "zst": {"compression": "zstd", "compression_level": 1}}.get(sys.argv[3].rpartition(".")[2], {})
 getattr(read(sys.argv[2]).with_columns(**new), write)(sys.argv[3], **codec)
 """
 POLARS_AND_JAX = """
@@ -53,6 +56,7 @@ import sys, duckdb
 form = sys.argv[1]
 read = {"csv": "read_csv", "ndjson": "read_json", "parquet": "read_parquet"}[form]
 options = {"csv": "format csv", "ndjson": "format json", "parquet": "format parquet, compression snappy"}[form]
+options += {"gz": ", compression gzip", "zst": ", compression zstd"}.get(sys.argv[3].rpartition(".")[2], "")
 duckdb.execute(f'''copy (
     select id, x, y, sin(x)*e + ln(q) as value, cos(x)*e + 2*x/q as d_x, 2*y/q - 2*y*sin(x)*e as d_y
     from (select *, exp(-y*y) as e, x*x + y*y + 1 as q from {read}('{sys.argv[2]}'))
@@ -65,6 +69,8 @@ NR == 1 { print $0 ",value,d_x,d_y"; next }
 """
 
 Commands = dict[str, list[str]]
+Best = dict[str, tuple[float, float, int]]
+"""The least seconds, seconds on processors and MiB of each program."""
 
 
 def peers(form: str, source: str, target: str) -> Commands:
@@ -89,14 +95,21 @@ def run(command: list[str]) -> tuple[float, float, int]:
     return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
 
 
-def compare(title: str, ours: list[str], others: Commands, rounds: int) -> None:
-    """Run the programs alternately, and print the minima."""
+def measured(ours: list[str], others: Commands, rounds: int) -> Best:
+    """Run the programs alternately, and return the minima."""
     commands = {"autodiff": ours, **others}
     runs: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             runs[name].append(run(command))
-    best = {name: tuple(map(min, zip(*measured, strict=True))) for name, measured in runs.items()}
+    return {
+        name: (min(took), min(busy), min(peak)) for name, each in runs.items() for took, busy, peak in [zip(*each, strict=True)]
+    }
+
+
+def compare(title: str, ours: list[str], others: Commands, rounds: int) -> None:
+    """Run the programs alternately, and print the minima."""
+    best = measured(ours, others, rounds)
     print(title)
     for name, (took, busy, peak) in best.items():
         ratios = (
@@ -134,22 +147,79 @@ def made(folder: Path, rows: int) -> None:
             lines.write("".join([f'{{"id": {i}, "x": {a!r}, "y": {b!r}}}\n' for i, a, b in triples]))
 
 
+MANY = 10_000_000
+CASES = [
+    *((form, "", 1_000_000, cores, 5) for cores in (2, 1) for form in ("csv", "ndjson", "parquet")),
+    *((form, codec, 1_000_000, 2, 2) for form in ("csv", "ndjson") for codec in ("gz", "zst")),
+    *((form, "", MANY, cores, 1) for cores in (2, 1) for form in ("csv", "ndjson", "parquet")),
+]
+"""The format, the codec, the number of rows, the number of processors and the number of rounds of each row of the table."""
+
+
+def table(folder: Path) -> None:
+    """Print all comparisons with other programs as a table of Markdown; each row as soon as it is measured."""
+    names = [name for name in peers("csv", "", "") if "JAX" not in name]
+    columns = ["conversion", "rows", "processors", "autodiff", "on processors", "memory"]
+    for name in names:
+        columns += [f"{name}, wall", f"{name}, processors", f"{name}, memory"]
+    print("| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns), flush=True)
+    for form, codec, rows, cores, rounds in CASES:
+        place = folder / str(rows)
+        if not (place / "in.parquet").exists():
+            place.mkdir(exist_ok=True)
+            apart(made, place, rows)
+        suffix = f"{form}.{codec}".rstrip(".")
+        source, target, other = (str(place / f"{name}.{suffix}") for name in ("in", "out", "other"))
+        if codec and not Path(source).exists():
+            apart(packed, Path(f"{place}/in.{form}"), Path(source))
+        pinned = ["taskset", "-c", "0"] if cores == 1 else []
+        others = {name: [*pinned, *command] for name, command in peers(form, source, other).items() if name in names}
+        best = measured([*pinned, *COMMAND, source, "-o", target], others, rounds)
+        wall, busy, peak = best["autodiff"]
+        cells = [f"{form.upper() if form != 'parquet' else 'Parquet'}{codec and f', {codec}'}", f"{rows:,}", str(cores)]
+        cells += [f"{wall:.2f} s", f"{busy:.2f} s", f"{peak} MiB"]
+        for name in names:
+            cells += [f"{wall / best[name][0]:.2f}", f"{busy / best[name][1]:.2f}", f"{best[name][2]} MiB"]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def packed(source: Path, target: Path) -> None:
+    """Compress a file with the codec of a suffix."""
+    import gzip
+
+    import pyarrow as pa
+
+    data = source.read_bytes()
+    target.write_bytes(gzip.compress(data, 6) if target.suffix == ".gz" else pa.compress(data, "zstd", asbytes=True))
+
+
+def apart(make: Callable[..., None], *arguments: object) -> None:
+    """Call a function in a process of its own: processes that are measured inherit nothing large."""
+    child = os.fork()
+    if not child:
+        make(*arguments)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="only the comparisons whose title contains this text")
     parser.add_argument("--folder", help="the folder of the files, which a later run uses again; best on a memory disk")
+    parser.add_argument("--table", action="store_true", help="print the table of docs/performance.md")
     given = parser.parse_args()
+    if given.table:
+        memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        with tempfile.TemporaryDirectory(dir=memory) as name:
+            table(Path(given.folder or name))
+        return
     print(f"{EXPRESSION}: value and two derivatives, {given.rows:,} rows")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(given.folder or name)
         if not (folder / "in.parquet").exists():
-            maker = os.fork()  # a process that inherits nothing large counts as small
-            if not maker:
-                made(folder, given.rows)
-                os._exit(0)
-            assert os.waitpid(maker, 0)[1] == 0
+            apart(made, folder, given.rows)
 
         def conversion(
             source: str, target: str, ours: list[str] = COMMAND, title: str = "", others: Commands | None = None
