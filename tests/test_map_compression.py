@@ -9,11 +9,13 @@ import lzma
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from autodiff_cli.data.readers import lines
 from tests.mapping import run_map
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -60,6 +62,28 @@ def test_equal_data_gives_equal_files() -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
         assert run_map("x", "-o", name, stdin=ROWS).code == 0
     assert Path("a.csv.gz").read_bytes() == Path("b.csv.gz").read_bytes()
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_many_parts_of_gzip_are_one_member(monkeypatch: pytest.MonkeyPatch, text: bool) -> None:
+    """Parts of numbers and of repeated text are about as small as all of the data at once, and equal for all numbers of threads."""
+    monkeypatch.setattr(lines, "CHUNK", 1 << 16)
+    word = b"the same words in each row; " * 3 if text else b""
+    rows = b"x,y\n" + b"".join(b"%r,%s%d\n" % (i / 7, word, i) for i in range(20_000))
+    right = run_map("x**2", stdin=rows).out
+    for threads in (1, 3):
+        assert run_map("x**2", "-o", f"out{threads}.csv.gz", "--threads", threads, stdin=rows).code == 0
+    data = Path("out1.csv.gz").read_bytes()
+    assert data == Path("out3.csv.gz").read_bytes()
+    member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    assert (member.decompress(data), member.unused_data, member.eof) == (right, b"", True)
+    assert len(data) < 1.15 * len(zlib.compress(right, 4))
+
+
+def test_an_empty_output_is_a_whole_file() -> None:
+    for suffix, (_, unpack) in CODECS.items():
+        assert run_map("x", "-q", "--where", "x > 1e9", "-o", f"e.csv{suffix}", stdin=b"x\n1\n").code == 0
+        assert unpack(Path(f"e.csv{suffix}").read_bytes()) == b""
 
 
 def test_members_of_gzip_files_are_joined() -> None:
