@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.coercion import flat_items
-from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import COMPARISONS, LOGIC, OPERATORS
-from autodiff_cli.language.tree import Syntax, call_tree, keyword_tree, new_token, new_tree, unparse
+from autodiff_cli.language.tree import Syntax, call_tree, keyword_tree, new_token, new_tree
 from autodiff_cli.symbolic.matrices.arrays import Array
-from autodiff_cli.symbolic.matrices.derivative import Derivative
 from autodiff_cli.symbolic.matrices.reading import Reader, Symbol
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ class PartReader(Reader):
         if array not in self.parts:
             _, rule = self.rules.get(array, ("", "each element"))
             text = self.text(Symbol(array))
-            self.parts[array] = self.derivation.add_part(array, name, rule, text, lambda derivative: derivative.of_array(array))
+            self.parts[array] = self.derivation.add_part(array, name, rule, text)
         return self.parts[array]
 
     def text(self, value: Any) -> Syntax:
@@ -85,14 +83,6 @@ class PartReader(Reader):
 
     def _depends(self, value: object) -> bool:
         return any(isinstance(item, Symbol) and self.derivation.depends(item.array) for item in flat_items([value]))
-
-    def _in_one_part(self, compute: Callable[[], Any]) -> Any:
-        """Return what a function computes, whose operations are not parts."""
-        self.is_inside = True
-        try:
-            return compute()
-        finally:
-            self.is_inside = False
 
     def _noted(self, result: Any, operation: str, rule: str, text: Syntax) -> Any:
         """Return a result, and note its operation, its rule and its text."""
@@ -138,30 +128,6 @@ class PartReader(Reader):
         text = new_tree("index", self.text(thing), node.children[1])
         return self._noted(super().element(thing, keys, node), "", "selected elements", text)
 
-    def enter(self, function: UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        if function.partials is None:
-            return super().enter(function, arguments, named, node)
-        operands = self._operand(function.bind_arguments(arguments, named), "call")
-        partials = function.partials
-        slopes = self._in_one_part(lambda: [self.array(self.evaluate_body(function, one, operands)) for one in partials])
-        if any(slope.dims for slope in slopes):
-            return super().enter(function, arguments, named, node)  # it refuses vectors
-
-        def derive(derivative: Derivative) -> Array:
-            terms = []
-            for slope, operand in zip(slopes, operands, strict=True):
-                inner = derivative.of_array(self.array(operand))
-                labels = self.arrays.labels(inner)
-                terms.append(self.arrays.contraction([(slope, ()), (inner, labels)], labels))
-            return self.arrays.sum(terms, derivative.dims)
-
-        text = call_tree(function.name, *map(self.text, operands))
-        array = self.arrays.leaf(unparse(text), ())
-        if array not in self.parts:
-            rule = f"declared rule of {function.name}"
-            self.parts[array] = self.derivation.add_part(array, "", rule, text, derive)
-        return Symbol(self.parts[array])
-
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if self.is_inside:  # a function that is a program of others is one part
             return super().apply(op, operands, named, node)
@@ -169,8 +135,11 @@ class PartReader(Reader):
         operation = "scale" if scaled else op.name
         operands = self._operand(operands, operation)
         named = {key: self._operand(value, operation) for key, value in named.items()}
-        applied = super().apply
-        result = self._in_one_part(lambda: applied(op, operands, named, node))
+        self.is_inside = True
+        try:
+            result = super().apply(op, operands, named, node)
+        finally:
+            self.is_inside = False
         return self._noted(result, *(scaled or (op.name, self._rule(op, operands))), self._operation(op, operands, named, node))
 
     def _scaled(self, op: FunctionInfo, operands: Sequence[Any]) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ A program is taken apart into named parts, each of which takes one rule.  The ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -137,7 +137,7 @@ class Derivation:
             self.dims |= {leaf.symbol.name: leaf.dims, name: leaf.dims}
         return self.differentials.of_leaves[leaf]
 
-    def add_part(self, array: Array, name: str, rule: str, text: Syntax, derive: Callable[[Derivative], Array]) -> Array:
+    def add_part(self, array: Array, name: str, rule: str, text: Syntax) -> Array:
         """Add the step of a part, and return the leaf that stands for it.
 
         Args:
@@ -145,12 +145,11 @@ class Derivation:
             name: its name; by default, a letter.
             rule: the name of its rule.
             text: the part as an expression.
-            derive: the rule: the derivative or the differential of the part, from those of its leaves.
         """
         leaf = self.arrays.leaf(name or self._free(_PARTS, self._reserved), array.dims, array.symmetric)
-        differential = self.formula(derive(self.differentials))
+        differential = self.formula(self.differentials.of_array(array))
         for slope in self.slopes.values():
-            slope.of_leaves[leaf] = derive(slope)
+            slope.of_leaves[leaf] = slope.of_array(array)
         left = self.differential(leaf).symbol.name
         self.steps.append(Step(rule, _equation(leaf.symbol.name, unparse(text)), _equation(left, differential)))
         return leaf
