@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1633,
     "script": 1622,
     "solvers": 12630,
-    "symbolic": 5018,
+    "symbolic": 4986,
     "utils": 284,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
