@@ -42,7 +42,7 @@ BUDGETS = {
     "cli": 4234,
     "code_generation": 1023,
     "compiler": 2969,
-    "data": 5869,
+    "data": 5864,
     "derivatives": 1062,
     "evaluation": 3519,
     "explanation": 2044,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -54,8 +53,3 @@ def pyarrow_if_there() -> Any:
         return library("pyarrow", "")
     except MissingPackage:
         return None
-
-
-def pyarrow_loaded() -> bool:
-    """Return whether pyarrow is already imported; if so, using it does not cost import time."""
-    return sys.modules.get("pyarrow") is not None and pyarrow_if_there() is not None

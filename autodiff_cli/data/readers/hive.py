@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from autodiff_cli.data.column_values import is_number, json_text
-from autodiff_cli.data.pyarrow_import import pyarrow_if_there, pyarrow_loaded
+from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, PartitionValue, Reader, ReadRequest
 from autodiff_cli.report.machine_readable import delimited
 
@@ -86,7 +87,7 @@ class HiveReader:
 
     def _column(self, name: str, rows: int) -> Column:
         value, kind = self._values[name]
-        if not pyarrow_loaded():
+        if sys.modules.get("pyarrow") is None:  # importing it would cost time
             return [value] * rows
         pa = pyarrow_if_there()
         return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
