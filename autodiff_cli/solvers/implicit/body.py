@@ -45,7 +45,6 @@ class Body:
         arguments: the value of each parameter.
         sources: the name from which each parameter was read; empty for a value without one.
         results: the elements of the values of the expressions.
-        is_elementwise: whether the body was traced for one element of the tensors.
     """
 
     def __init__(self, machine: Machine, names: Shapes, trees: Sequence[Syntax]) -> None:
@@ -58,7 +57,6 @@ class Body:
             self._trace(machine, names, trees, whole=True)
 
     def _trace(self, machine: Machine, names: Shapes, trees: Sequence[Syntax], whole: bool) -> None:
-        self.is_elementwise = not whole
         tape = Tape(np.float64)
         bound = {name: _variables(tape, element_names(name, shape), shape) for name, shape in names.items()}
         self.unknowns: list[Instruction] = [element for elements in bound.values() for element in elements.flat]
