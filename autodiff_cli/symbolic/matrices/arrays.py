@@ -55,6 +55,9 @@ class Array:
     subscript: str = ""
 
 
+Factor: TypeAlias = tuple[Array, Labels]
+
+
 class Arrays:
     """A factory of arrays.
 
@@ -220,10 +223,15 @@ class Arrays:
         return self.contraction([(array, labels)], labels, number)
 
     def inverse(self, matrix: Array) -> Array:
-        """Return the inverse of a matrix."""
+        """Return the inverse of a matrix; numbers and a transpose of one matrix are outside of it."""
         if matrix.kind == "inverse":
             inner: Array = matrix.parts[0]
             return inner
+        matrices = [(factor, own) for factor, own in matrix.parts if own] if matrix.kind == "contraction" else []
+        if len(matrices) == 1 and len(set(matrices[0][1])) == 2:
+            scales = [(self.power(factor.formula, -Fraction(1)), own) for factor, own in matrix.parts if not own]
+            whole = (self.inverse(matrices[0][0]), matrices[0][1])
+            return self.contraction([*scales, whole], matrix.labels, 1 / matrix.coefficient)
         return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=matrix.symmetric)
 
     def determinant(self, matrix: Array) -> Array:
@@ -250,7 +258,7 @@ class Arrays:
         pairs = zip(array.dims, labels[len(labels) - len(array.dims) :], lengths[len(labels) - len(array.dims) :], strict=True)
         return tuple(label if own == length else self._new_label() for own, label, length in pairs)
 
-    def contraction(self, factors: Iterable[tuple[Array, Labels]], labels: Labels, coefficient: Fraction = Fraction(1)) -> Array:
+    def contraction(self, factors: Iterable[Factor], labels: Labels, coefficient: Fraction = Fraction(1)) -> Array:
         """Return a product of factors, summed over the labels that the result does not have.
 
         Products of products are one product, identity matrices and vectors of ones disappear where their labels occur elsewhere,
@@ -272,7 +280,10 @@ class Arrays:
             if own and all(label not in labels and uses[label] == 1 for label in own)
         ):
             return self.zero(dims)
-        flat, labels, coefficient = self._without_identities(flat, labels, coefficient, lengths)
+        flat = self._without_identities(flat, labels)
+        for cancelled in (self._without_divisors(flat, labels), self._without_inverses(flat, labels)):
+            if cancelled is not None:
+                return self.contraction(cancelled, labels, coefficient)
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
         if not flat and not labels:
             return self.number(coefficient)
@@ -302,10 +313,10 @@ class Arrays:
         return self.is_zero(self.sum(totals, ()))
 
     def _flat(
-        self, factors: Sequence[tuple[Array, Labels]], coefficient: Fraction, lengths: dict[int, Length]
-    ) -> tuple[list[tuple[Array, Labels]], Fraction]:
+        self, factors: Sequence[Factor], coefficient: Fraction, lengths: dict[int, Length]
+    ) -> tuple[list[Factor], Fraction]:
         """Take contractions and products of elementwise formulas apart."""
-        work, flat = list(factors)[::-1], list[tuple[Array, Labels]]()
+        work, flat = list(factors)[::-1], list[Factor]()
         while work:
             array, labels = work.pop()
             if array.kind == "contraction":
@@ -331,31 +342,87 @@ class Arrays:
                 flat.append((array, labels))
         return flat, coefficient
 
-    def _without_identities(
-        self, factors: list[tuple[Array, Labels]], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
-    ) -> tuple[list[tuple[Array, Labels]], Labels, Fraction]:
+    def _without_divisors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
+        """Return factors after a sum of products is divided by itself: the elements of ``exp(x)/sum(exp(x))`` add up to 1."""
+        for place, (divisor, outside) in enumerate(factors):
+            base, exponent = factors_of(divisor.formula)[0] if divisor.kind == "map" else (divisor.formula, Fraction(1))
+            total = self.of_symbol.get(base)
+            if total is None or total is divisor or total.kind != "contraction" or not isinstance(exponent, Fraction):
+                continue
+            group = [(factor, own) for factor, own in factors if not set(own) <= {*labels, *outside}]
+            used = {label for _, own in group for label in own}
+            is_whole = used.isdisjoint(set(labels).difference(outside)) and used.issuperset(outside)
+            if group and is_whole and self.contraction(group, outside) is total:
+                rest = [pair for i, pair in enumerate(factors) if i != place and pair not in group]
+                ones = [(self.ones(length), (label,)) for length, label in zip(divisor.dims, outside, strict=True)]
+                power = [] if exponent == -1 else [(self.power(base, exponent + 1), outside)]
+                return [*rest, *power, *ones]
+        return None
+
+    def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
         """Remove identity matrices by renaming a label, where the result does not have both labels."""
         while True:
             for place, (array, own) in enumerate(factors):
+                rest = [*factors[:place], *factors[place + 1 :]]
                 if array.kind == "identity" and not (own[0] != own[1] and own[0] in labels and own[1] in labels):
                     old, new = own if own[0] not in labels else own[::-1]
-                    rest = [*factors[:place], *factors[place + 1 :]]
                     factors = [(factor, tuple(new if label == old else label for label in names)) for factor, names in rest]
                     factors.append((self.ones(array.dims[0]), (new,)))
                     break
+                if array.kind == "triangle" and own[0] == own[1]:
+                    factors = [*rest, (self.ones(array.dims[0]), own[:1])]
+                    break
             else:
-                return factors, labels, coefficient
+                return factors
+
+    def _without_inverses(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
+        """Return factors after a product with an inverse: ``inv(A) @ A`` is the identity, and ``inv(A @ B) @ A`` is ``inv(B)``."""
+        for i, (inverse, own) in enumerate(factors):
+            others = [*factors[:i], *factors[i + 1 :]]
+            for side, label in enumerate(own if inverse.kind == "inverse" and own[0] != own[1] else ()):
+                users = [pair for pair in others if label in pair[1]]
+                if label not in labels and len(users) == 1 and len(set(users[0][1])) == 2:
+                    ((factor, names),) = users
+                    place = names.index(label)
+                    new = tuple(names[1 - place] if one == label else one for one in own)
+                    product = self._product_with_inverse(inverse.parts[0], side, factor, place)
+                    if product is not None:
+                        others.remove(users[0])
+                        return [*others, (product, new)]
+        return None
+
+    def _product_with_inverse(self, matrix: Array, side: int, factor: Array, place: int) -> Array | None:
+        """Return the product of the inverse of a matrix and a square factor of the matrix.
+
+        Args:
+            matrix: the matrix that is inverted.
+            side: the dimension of the inverse that is summed: 0 for ``factor @ inv(matrix)``, 1 for ``inv(matrix) @ factor``.
+            factor: the other matrix.
+            place: the dimension of the factor that is summed.
+        """
+        if factor is matrix and (place != side or factor.symmetric):
+            return self.identity(matrix.dims[0])
+        end = matrix.labels[1 - side] if matrix.kind == "contraction" else -1
+        pairs = [pair for pair in matrix.parts if matrix.kind == "contraction" and end in pair[1]]
+        if len(pairs) != 1 or pairs[0][0] is not factor or factor.dims[0] != factor.dims[1]:
+            return None
+        at = pairs[0][1].index(end)
+        if place != at and not factor.symmetric:
+            return None
+        ends = tuple(pairs[0][1][1 - at] if label == end else label for label in matrix.labels)
+        rest = [pair for pair in matrix.parts if pair is not pairs[0]]
+        return self.inverse(self.contraction(rest, ends, matrix.coefficient))
 
     def _collected(
-        self, factors: Sequence[tuple[Array, Labels]], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
-    ) -> tuple[list[tuple[Array, Labels]], Fraction]:
+        self, factors: Sequence[Factor], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
+    ) -> tuple[list[Factor], Fraction]:
         """Collect powers of factors with equal labels, and remove vectors of ones."""
         groups: dict[Labels, list[Formula]] = {}
         for array, own in factors:
             if array.kind != "ones":
                 key = tuple(sorted(own)) if array.symmetric else own
                 groups.setdefault(key, []).append(array.formula)
-        result: list[tuple[Array, Labels]] = []
+        result: list[Factor] = []
         for own, formulas in groups.items():
             whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
             coefficient *= Fraction(whole.coefficient)
@@ -373,7 +440,7 @@ class Arrays:
         return result, coefficient
 
     def _interned(
-        self, factors: list[tuple[Array, Labels]], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]
+        self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]
     ) -> Array:
         """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""
         factors.sort(

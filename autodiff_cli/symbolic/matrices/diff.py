@@ -62,11 +62,11 @@ def matrix_derivatives(
         NotRecordable: if an operation does not have a formula, or if a formula does not have the numbers of the engine.
         ShapeError: if shapes do not fit.
     """
-    program = parse(expression)
+    ordered = {name: tuple(dims.get(name, ())) for name in in_written_order(names, parse(expression))}
     arrays = Arrays(())
-    leaves = [arrays.leaf(name, tuple(dims.get(name, ())), name in symmetric) for name in in_written_order(names, program)]
     short_forms = forms(arrays.algebra)
-    results: dict[tuple[str, ...], Array] = {(): Reader(arrays, expression, leaves).result()}
+    # The elements of a symmetric matrix are independent variables for the engine, so the matrix is symmetric in the result only.
+    results = {(): Reader(arrays, expression, ordered, set(symmetric).difference(by)).result()}
     for _ in range(order):
         results = {
             (*term, name): Derivative.by(arrays.leaf(name, ()), arrays, short_forms).of_array(array)
@@ -74,7 +74,13 @@ def matrix_derivatives(
             for name in by[by.index(term[-1]) if term else 0 :]
         }
     writer = Writer(arrays, short_forms)
-    trees = {term: with_names(writer.tree(array), names) for term, array in results.items()}
+    trees = {term: writer.tree(array) for term, array in results.items()}
+    if not set(symmetric).isdisjoint(by):
+        arrays = Arrays(())
+        arrays_again = {term: Reader(arrays, unparse(tree), ordered, symmetric).result() for term, tree in trees.items()}
+        writer = Writer(arrays, forms(arrays.algebra))
+        trees = {term: writer.tree(array) for term, array in arrays_again.items()}
+    trees = {term: with_names(tree, names) for term, tree in trees.items()}
     check = _Check(expression, names, dims, symmetric)
     return {term: MatrixDerivative(tree, results[term].dims, check.error(term, tree)) for term, tree in trees.items()}
 

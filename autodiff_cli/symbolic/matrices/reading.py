@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, reduce
 from typing import Any, NoReturn, TypeAlias
@@ -64,11 +64,15 @@ class Reader(Evaluator):
     Args:
         arrays: the factory of the arrays.
         source: the text of the program.
-        leaves: the variables of the program.
+        dims: the dimensions of its variables.
+        symmetric: the names of symmetric matrices.
     """
 
-    def __init__(self, arrays: Arrays, source: str, leaves: Sequence[Array]) -> None:
-        super().__init__(source, {leaf.symbol.name: Symbol(leaf) for leaf in leaves}, np.dtype("float64"))
+    def __init__(
+        self, arrays: Arrays, source: str, dims: Mapping[str, tuple[Length, ...]], symmetric: Container[str] = ()
+    ) -> None:
+        leaves = {name: Symbol(arrays.leaf(name, own, name in symmetric)) for name, own in dims.items()}
+        super().__init__(source, leaves, np.dtype("float64"))
         self.arrays = arrays
 
     def result(self) -> Array:
