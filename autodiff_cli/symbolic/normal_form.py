@@ -56,9 +56,9 @@ class Algebra:
         """Return the symbol of a variable or of ``pi``, ``e``, ``inf``, ``nan``, ``true`` or ``false``."""
         return self._node("symbol", name)
 
-    def variable(self, name: str) -> Formula:
-        """Return the symbol of a new variable, which comes after all others."""
-        self._places.setdefault(name, len(self._places))
+    def variable(self, name: str, place: int | None = None) -> Formula:
+        """Return the symbol of a new variable, which comes after all others or at a place among them."""
+        self._places.setdefault(name, len(self._places) if place is None else place)
         return self.symbol(name)
 
     def rational(self, value: Coefficient) -> Formula:
@@ -109,7 +109,7 @@ class Algebra:
         if len(nonzero) == 1:
             term, count = nonzero[0]
             return self._scaled(term, count)
-        return self._node("sum", parts=tuple(sorted(nonzero, key=lambda pair: pair[0].number))) if nonzero else self.zero
+        return self._node("sum", parts=tuple(sorted(nonzero, key=_written_place))) if nonzero else self.zero
 
     def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
         """Replace ``expm1(x) + 1`` with ``exp(x)``; this does not reduce the accuracy."""
@@ -383,6 +383,12 @@ class Algebra:
             if choice.parts[0] is not condition:
                 branch = self.call("where", *choice.parts[:2], branch)
         return branch
+
+
+def _written_place(pair: tuple[Formula, Coefficient]) -> tuple[int, int]:
+    """Return the sort key of a term: numbers, then the place of its first variable."""
+    term = pair[0]
+    return (-1 if term.value is not None else term.place, term.number)
 
 
 def _multiplied_out(terms: Sequence[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, permutations, product
@@ -74,7 +74,9 @@ class Arrays:
 
     def _array(self, kind: str, dims: tuple[Length, ...], key: object, formula: Formula | None = None, **attributes: Any) -> Array:
         if (kind, dims, key) not in self._known:
-            symbol = self.algebra.variable(f"%{len(self._known)}")
+            inside = [part[0] if isinstance(part, tuple) else part for part in attributes.get("parts", ())]
+            place = formula.place if formula else min((part.symbol.place for part in inside), default=None)
+            symbol = self.algebra.variable(f"%{len(self._known)}", place)
             array = self._known[kind, dims, key] = Array(kind, dims, symbol, formula or symbol, **attributes)
             self.of_symbol[symbol] = array
             if kind == "map" and len(dims) == 2 and dims[0] == dims[1]:
@@ -141,7 +143,25 @@ class Arrays:
         array = self.of_symbol.get(formula)
         if array is not None and array.dims == dims:
             return array
+        short = {atom.symbol: self.without_leading_ones(atom, 1).formula for atom in self.atoms(formula) if atom.labels}
+        if any(symbol is not other for symbol, other in short.items()):
+            shorter = self.algebra.substituted(formula, short)
+            if self.broadcast(atom.dims for atom in self.atoms(shorter)) == dims:
+                return self.map(shorter, dims)
         return self._spread(formula, dims) or self._array("map", dims, formula, formula)
+
+    def without_leading_ones(self, array: Array, most: Length | None = None) -> Array:
+        """Return an array without the first dimensions along which it repeats; with ``most``, only those of this length."""
+        if array.kind == "ones" and most in (None, *array.dims):
+            return self.number(Fraction(1))
+        factors, labels = [*array.parts], array.labels
+        while array.kind == "contraction" and labels:
+            ones = [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]
+            if not ones or most not in (None, *ones[0][0].dims):
+                break
+            factors.remove(ones[0])
+            labels = labels[1:]
+        return array if labels == array.labels else self.contraction(factors, labels, array.coefficient)
 
     def _spread(self, formula: Formula, dims: tuple[Length, ...]) -> Array | None:
         """Return a formula of one array that has new dimensions, as in ``exp(x[:, none])``, with the new dimensions outside."""
@@ -200,12 +220,39 @@ class Arrays:
             for part in term.parts if term.kind == "sum" else (term,):
                 unit, times = self._apart(part)
                 counts[unit] = counts.get(unit, Fraction(0)) + times
-        parts = [self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)]
+        parts = self._merged([self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)])
         if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):
             return self.map(self.algebra.sum([(part.formula, Fraction(1)) for part in parts]), dims)
         if not parts:
             return self.zero(dims)
         return parts[0] if len(parts) == 1 else self._array("sum", dims, tuple(parts), parts=tuple(parts))
+
+    def _merged(self, terms: list[Array]) -> list[Array]:
+        """Return terms after products that differ in one vector are added: ``outer(x, z) + outer(y, z)`` is ``outer(x + y, z)``."""
+        vectors: dict[Array, tuple[Array, Formula]] = {}
+        for term in terms:
+            for rest, hole, vector in self._vectors(term):
+                other, first = vectors.setdefault(rest, (term, vector))
+                if other is not term:
+                    total = self.map(self.algebra.sum([(first, Fraction(1)), (vector, Fraction(1))]), hole.dims)
+                    parts = [(total if part is hole else part, own) for part, own in rest.parts]
+                    whole = self.contraction(parts, rest.labels)
+                    return self._merged([whole, *(one for one in terms if one not in (other, term))])
+        return terms
+
+    def _vectors(self, term: Array) -> Iterator[tuple[Array, Array, Formula]]:
+        """Return for each vector of a product the product with a leaf in its place, the leaf, and the vector as a formula."""
+        labels = term.labels or self.labels(term)
+        parts = term.parts if term.kind == "contraction" else ((term, labels),)
+        lengths = {label: length for part, own in parts for label, length in zip(own, part.dims, strict=True)}
+        for label, length in lengths.items():
+            rest = [(part, own) for part, own in parts if own not in ((), (label,))]
+            vector = [(part, own) for part, own in parts if own in ((), (label,))]
+            has_matrix = any(label in own for _, own in rest) or (len(labels) > 1 and label in labels)
+            if has_matrix and all(part.kind in ("map", "leaf") or not own for part, own in vector):
+                hole = self.leaf(f"%vector of {length}", (length,))
+                formula = self.algebra.product([(part.formula, Fraction(1)) for part, _ in vector], term.coefficient)
+                yield self.contraction([*rest, (hole, (label,))], labels), hole, formula
 
     def _apart(self, array: Array) -> tuple[Array, Fraction]:
         """Split a numeric factor off."""
@@ -312,9 +359,7 @@ class Arrays:
             totals.append(self.contraction([(part, own), *ones], (), Fraction(times)))
         return self.is_zero(self.sum(totals, ()))
 
-    def _flat(
-        self, factors: Sequence[Factor], coefficient: Fraction, lengths: dict[int, Length]
-    ) -> tuple[list[Factor], Fraction]:
+    def _flat(self, factors: Sequence[Factor], coefficient: Fraction, lengths: dict[int, Length]) -> tuple[list[Factor], Fraction]:
         """Take contractions and products of elementwise formulas apart."""
         work, flat = list(factors)[::-1], list[Factor]()
         while work:
@@ -424,6 +469,12 @@ class Arrays:
                 groups.setdefault(key, []).append(array.formula)
         result: list[Factor] = []
         for own, formulas in groups.items():
+            for place, formula in enumerate(formulas):
+                opposite = self.algebra.sum([(formula, -Fraction(1))])
+                if opposite in formulas[:place]:
+                    first = min(formula, opposite, key=lambda one: one.parts[0][1] < 0)
+                    formulas[place] = formulas[formulas.index(opposite)] = first
+                    coefficient = -coefficient
             whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
             coefficient *= Fraction(whole.coefficient)
             for base, exponent in factors_of(whole):
@@ -439,9 +490,7 @@ class Arrays:
                     result.append(ones)
         return result, coefficient
 
-    def _interned(
-        self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]
-    ) -> Array:
+    def _interned(self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]) -> Array:
         """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""
         factors.sort(
             key=lambda factor: (factor[0].symbol.number, [labels.index(label) if label in labels else 99 for label in factor[1]])

@@ -66,7 +66,7 @@ def matrix_derivatives(
     arrays = Arrays(())
     short_forms = forms(arrays.algebra)
     # The elements of a symmetric matrix are independent variables for the engine, so the matrix is symmetric in the result only.
-    results = {(): Reader(arrays, expression, ordered, set(symmetric).difference(by)).result()}
+    results: dict[tuple[str, ...], Array] = {(): Reader(arrays, expression, ordered, set(symmetric).difference(by)).result()}
     for _ in range(order):
         results = {
             (*term, name): Derivative.by(arrays.leaf(name, ()), arrays, short_forms).of_array(array)

@@ -68,9 +68,7 @@ class Reader(Evaluator):
         symmetric: the names of symmetric matrices.
     """
 
-    def __init__(
-        self, arrays: Arrays, source: str, dims: Mapping[str, tuple[Length, ...]], symmetric: Container[str] = ()
-    ) -> None:
+    def __init__(self, arrays: Arrays, source: str, dims: Mapping[str, tuple[Length, ...]], symmetric: Container[str] = ()) -> None:
         leaves = {name: Symbol(arrays.leaf(name, own, name in symmetric)) for name, own in dims.items()}
         super().__init__(source, leaves, np.dtype("float64"))
         self.arrays = arrays

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import combinations, permutations
 from typing import NamedTuple
 
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import Syntax, call_tree, name_tree, new_token, new_tree, number_tree, unparse
+from autodiff_cli.language.tree import Syntax, call_tree, name_tree, names_in, new_token, new_tree, number_tree, unparse
 from autodiff_cli.postorder import postorder
+from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
 from autodiff_cli.symbolic.short_form import ShortForms
@@ -42,7 +43,7 @@ class Writer:
         self.algebra = arrays.algebra
         self.short_forms = short_forms
         self.trees: dict[Formula, Syntax] = {}
-        self.symmetric: set[Formula] = set()
+        self.symmetric: set[str] = set()
         self.lengths = self._lengths()
 
     def _lengths(self) -> dict[str, Syntax]:
@@ -62,6 +63,8 @@ class Writer:
         for node in postorder([array], self._inside):
             if node.symbol not in self.trees:
                 self.trees[node.symbol] = self._written(node)
+            if node.symmetric:
+                self.symmetric.add(unparse(self.trees[node.symbol]))
         return self.trees[array.symbol]
 
     def _inside(self, array: Array) -> Sequence[Array]:
@@ -104,15 +107,7 @@ class Writer:
 
     def _without_ones(self, terms: Sequence[Array]) -> Sequence[Array]:
         """Leave out the ones that broadcasting replaces, if a term of a sum has all dimensions without them."""
-        results = []
-        for term in terms:
-            factors, labels = [*term.parts], term.labels
-            if term.kind == "ones":
-                term = self.arrays.number(_ONE)
-            while labels and (ones := [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]):
-                factors.remove(ones[0])
-                labels = labels[1:]
-            results.append(term if labels == term.labels else self.arrays.contraction(factors, labels, term.coefficient))
+        results = [self.arrays.without_leading_ones(term) for term in terms]
         return results if any(one is other for one, other in zip(terms, results, strict=True)) else terms
 
     def _common_products(self, terms: Sequence[Formula]) -> Formula:
@@ -126,28 +121,50 @@ class Writer:
         return self.algebra.sum([(term, _ONE) for term in rest])
 
     def _joined(self, first: Formula, second: Formula) -> Formula | None:
-        """Return the sum of two products with an equal left or right matrix as one product, or ``None``."""
+        """Return the sum of two products with equal first or last factors as one product, or ``None``."""
         (left, scale), (right, other_scale) = self._main(first), self._main(second)
-        if left is None or right is None:
+        ratio = self.algebra.product([(other_scale, _ONE), (scale, -_ONE)]).value
+        if left is None or right is None or left.kind != right.kind or ratio not in (1, -1):
             return None
-        ratio = self.algebra.product([(other_scale, _ONE), (scale, -_ONE)])
-        if ratio.value not in (1, -1):
+        if ratio == -1 and scale.coefficient < 0:
+            return self._joined(second, first)
+        chains = [_chain(left), _chain(right)]
+        shared = [0, 0]  # the numbers of equal factors at the beginning and at the end
+        for side in (0, 1):
+            for pair in zip(*(chain[:: 1 - 2 * side] for chain in chains), strict=False):
+                if unparse(pair[0]) != unparse(pair[1]) or sum(shared) + 1 >= min(map(len, chains)):
+                    break
+                shared[side] += 1
+        if any(map(_is_grouped, (left, right))) and max(map(len, chains)) > sum(shared) + 1:
+            shared[1] = 0  # a vector at the end is multiplied first
+        if not sum(shared):
             return None
-        kind = "add" if ratio.value == 1 else "sub"
-        (a, b), (c, d) = left.children, right.children
-        if unparse(a) == unparse(c):
-            tree = new_tree("matmul", a, new_tree(kind, b, d))
-        elif unparse(b) == unparse(d):
-            tree = new_tree("matmul", new_tree(kind, a, c), b)
+        before, after = chains[0][: shared[0]], chains[0][len(chains[0]) - shared[1] :]
+        is_last = not after and left.kind == "matmul" and any(_is_grouped(tree) for tree in (left, right))
+        middle = [_multiplied(chain[shared[0] : len(chain) - shared[1]], is_last) for chain in chains]
+        pairs = [(self.symbol(tree), times) for tree, times in zip(middle, (_ONE, Fraction(ratio)), strict=True)]
+        number, total = self.without_number(self._common_products([self.algebra.product([(tree, _ONE)], n) for tree, n in pairs]))
+        inside = self.formula_tree(total)
+        if left.kind == "call":
+            tree = call_tree("outer", *before, inside, *after)
         else:
-            return None
-        return self.algebra.product([(self.symbol(tree), _ONE), (scale, _ONE)])
+            tree = _multiplied([*before, inside, *after], _is_grouped(left) and _is_grouped(right))
+        return self.algebra.product([(self.symbol(tree), _ONE), (scale, _ONE)], number)
+
+    def without_number(self, formula: Formula) -> tuple[Fraction, Formula]:
+        """Split the number off that multiplies a formula, or all terms of a sum."""
+        formula = self.short_forms.shortest(formula)
+        number, rest = self.short_forms.polynomials.content(formula)
+        if formula.kind == "product":
+            return number, rest
+        number = abs(number) if number.denominator == 1 else _ONE
+        return number, self.algebra.product([(formula, _ONE)], 1 / number)
 
     def _main(self, term: Formula) -> tuple[Syntax | None, Formula]:
-        """Return the matrix product of a term and its other factors."""
+        """Return the matrix product or the outer product of a term, and its other factors."""
         for base, exponent in factors_of(term):
             tree = self.trees.get(base)
-            if exponent == 1 and tree is not None and tree.kind == "matmul":
+            if exponent == 1 and tree is not None and (tree.kind == "matmul" or _is_call(tree, "outer")):
                 return tree, self.algebra.product([pair for pair in factors_of(term) if pair[0] is not base], term.coefficient)
         return None, term
 
@@ -166,22 +183,31 @@ class Writer:
         return results[tree]
 
     def _scaled(self, tree: Syntax) -> Syntax:
-        """Multiply the first matrix of a product by a number, as in ``2*A.T @ r``, instead of the product in brackets."""
+        """Multiply the first matrix of a product by numbers, as in ``2*A.T @ r``; products of matrices are the last factors."""
         results: dict[Syntax, Syntax] = {}
         numbers: set[Syntax] = set()
         for node in postorder([tree], lambda node: node.children):
-            children = [results[child] for child in node.children]
+            results[node] = node.with_children([results[child] for child in node.children])
             if self._is_number(node, numbers):
                 numbers.add(node)
-            if node.kind == "neg" and children[0].kind == "matmul":
-                results[node] = _scaled(children[0], partial(new_tree, "neg"))
-            elif node.kind == "mul" and children[1].kind == "matmul" and node.children[0] in numbers:
-                results[node] = _scaled(children[1], partial(new_tree, "mul", children[0]))
-            elif node.kind == "mul" and children[0].kind == "matmul" and node.children[1] in numbers:
-                results[node] = _scaled(children[0], partial(new_tree, "mul", children[1]))
-            else:
-                results[node] = node.with_children(children)
+            if node.kind == "neg" and results[node].children[0].kind == "matmul":
+                results[node] = _scaled(results[node].children[0], [], is_negative=True)
+            elif node.kind == "mul":
+                results[node] = self._ordered(node, results, numbers)
         return results[tree]
+
+    def _ordered(self, product: Syntax, results: Mapping[Syntax, Syntax], numbers: Container[Syntax]) -> Syntax:
+        """Return a product of rewritten factors, with numbers in the first matrix and products of matrices as the last factors."""
+        first, *rest = _factors(product)
+        is_negative = first.kind == "neg"
+        factors = [first.children[0] if is_negative else first, *rest]
+        products = [results[factor] for factor in factors if results[factor].kind == "matmul"]
+        others = [results[factor] for factor in factors if results[factor].kind != "matmul"]
+        if len(products) == 1 and all(factor in numbers for factor in factors if results[factor].kind != "matmul"):
+            return _scaled(products[0], others, is_negative)
+        simple = [results[factor] for factor in factors if factor in numbers and not _is_call(factor, "exp")]
+        others = [factor for factor in others if factor in simple] + [factor for factor in others if factor not in simple]
+        return _times([*others, *products], is_negative)
 
     def _is_number(self, tree: Syntax, numbers: set[Syntax]) -> bool:
         """Return whether an expression is surely a number and not an array, given those of its parts that are."""
@@ -197,36 +223,71 @@ class Writer:
 
     def symbol(self, tree: Syntax) -> Formula:
         """Return a symbol for an expression."""
-        symbol = self.algebra.variable("%" + unparse(tree))
+        if tree.kind == "name":
+            return self.algebra.symbol(tree.children[0].text)
+        place = min((self.algebra.symbol(name).place for name in names_in(tree)), default=None)
+        symbol = self.algebra.variable("%" + unparse(tree), place)
         self.trees[symbol] = tree
         return symbol
 
     def _recognized(self, formula: Formula) -> Formula:
-        """Write ``sqrt(sum(x**2))`` as ``norm(x)``, and ``log(sum(exp(x)))`` as ``logsumexp(x)``."""
+        """Write ``sqrt(sum(x**2))`` as a norm, ``log(sum(exp(x)))`` as a logsumexp, and ``exp(x)/sum(exp(x))`` as a softmax."""
         done: dict[Formula, Formula] = {}
         for part in in_order([formula]):
-            new = self.algebra.with_parts(part, done)
-            if part.is_call("log") and part.parts[0] in self.arrays.of_symbol:
-                array = self.arrays.of_symbol[part.parts[0]]
-                inner, own = self.argument_of_sum(array, "exp")
-                over = [] if own is None else [i for i, label in enumerate(own) if label not in array.labels]
-                if inner is not None and len(over) == 1:
-                    dim = [number_tree(str(over[0]))] if array.dims else []
-                    new = self.symbol(call_tree("logsumexp", self.formula_tree(inner), *dim))
-                elif array.kind == "determinant":
-                    new = self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
-            elif part.kind == "product":
-                pairs: list[tuple[Formula, Exponent]] = []
-                for base, exponent in part.parts:
-                    total = self.arrays.of_symbol.get(base)
-                    inner = None if total is None or total.labels else self.argument_of_sum(total, "square")[0]
-                    if inner is not None and isinstance(exponent, Fraction) and exponent.denominator == 2:
-                        pairs.append((self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent))
-                    else:
-                        pairs.append((done[base], self.algebra.exponent(done[exponent]) if exponent in done else exponent))
-                new = self.algebra.product(pairs, part.coefficient)
-            done[part] = new
+            if part.kind == "product":
+                factors = [self._norm(base, exponent, done) for base, exponent in self._with_softmax(part.parts)]
+                done[part] = self.algebra.product(factors, part.coefficient)
+            elif part.kind == "sum":
+                done[part] = self.algebra.sum([(done.get(term, term), count) for term, count in self._with_log_softmax(part)])
+            elif part.is_call("log") and part.parts[0] in self.arrays.of_symbol:
+                done[part] = self._logarithm(self.arrays.of_symbol[part.parts[0]]) or self.algebra.with_parts(part, done)
+            else:
+                done[part] = self.algebra.with_parts(part, done)
         return done[formula]
+
+    def _logarithm(self, array: Array) -> Formula | None:
+        """Return the logarithm of a sum of exponentials or of a determinant."""
+        if array.kind == "determinant":
+            return self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
+        inner, own = self.argument_of_sum(array, "exp")
+        over = [] if own is None else [i for i, label in enumerate(own) if label not in array.labels]
+        if inner is None or len(over) != 1:
+            return None
+        return self.symbol(call_tree("logsumexp", self.formula_tree(inner), *([number_tree(str(over[0]))] if array.dims else [])))
+
+    def _norm(self, base: Formula, exponent: Exponent, done: Mapping[Formula, Formula]) -> tuple[Formula, Exponent]:
+        """Return a factor of a product with other formulas in place of its parts: a root of a sum of squares is a norm."""
+        total = self.arrays.of_symbol.get(base)
+        inner = None if total is None or total.labels else self.argument_of_sum(total, "square")[0]
+        if inner is not None and isinstance(exponent, Fraction) and (exponent.denominator == 2 or abs(exponent) > 1):
+            return self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent
+        return done.get(base, base), self.algebra.exponent(done[exponent]) if isinstance(exponent, Formula) else exponent
+
+    def _with_log_softmax(self, formula: Formula) -> Sequence[tuple[Formula, Coefficient]]:
+        """Replace a vector and the logarithm of the sum of its exponentials, which is subtracted."""
+        counts = dict(formula.parts)
+        for term, count in formula.parts:
+            total = self.arrays.of_symbol.get(term.parts[0]) if term.is_call("log") else None
+            inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
+            terms = inner.parts if inner is not None and inner.kind == "sum" else ((inner, _ONE),)
+            if inner is not None and all(counts.get(one) == -count * times for one, times in terms):
+                call = self.symbol(call_tree("log_softmax", self.formula_tree(inner)))
+                counts = {one: times for one, times in counts.items() if one is not term and one not in dict(terms)}
+                counts[call] = -count
+        return list(counts.items())
+
+    def _with_softmax(self, factors: Sequence[tuple[Formula, Exponent]]) -> list[tuple[Formula, Exponent]]:
+        """Replace an exponential and the sum of its elements, which divides it."""
+        exponents = dict(factors)
+        for below, power in factors:
+            total = self.arrays.of_symbol.get(below)
+            inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
+            if inner is None or not isinstance(power, Fraction) or power > 0:
+                continue
+            if exponents.get(self.algebra.call("exp", inner)) == 1:
+                del exponents[self.algebra.call("exp", inner)]
+                exponents |= {self.symbol(call_tree("softmax", self.formula_tree(inner))): _ONE, below: power + 1}
+        return list(exponents.items())
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
         """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or of ``x**2`` over some dimensions, or ``None``."""
@@ -255,8 +316,6 @@ class _Contraction:
         self.scalars: list[Formula] = []
         self.pieces: list[_Piece] = []
         for factor, labels in self._with_softmax(array.parts):
-            if factor.symmetric:
-                writer.symmetric.add(factor.formula)
             if labels:
                 self.pieces.append(_Piece(factor.formula, labels))
             else:
@@ -313,11 +372,17 @@ class _Contraction:
     def _tree(self, formula: Formula) -> Syntax:
         return self.writer.formula_tree(formula)
 
+    def _factor(self, formula: Formula) -> Syntax:
+        """Return the tree of a factor, whose number becomes a factor of the result."""
+        number, rest = self.writer.without_number(formula)
+        self.scalars.append(self.algebra.rational(number))
+        return self._tree(rest)
+
     def _call(self, name: str, *formulas: Formula) -> Formula:
         return self.writer.symbol(call_tree(name, *map(self._tree, formulas)))
 
     def _transposed(self, formula: Formula) -> Formula:
-        return formula if formula in self.writer.symmetric else self.writer.symbol(transposed(self._tree(formula)))
+        return self.writer.symbol(transposed(self._tree(formula), self.writer.symmetric))
 
     # Steps
 
@@ -386,8 +451,8 @@ class _Contraction:
         return True
 
     def _total_of(self, name: str, formula: Formula) -> Formula:
-        coefficient, inner = self.writer.short_forms.polynomials.content(formula) if formula.kind == "product" else (_ONE, formula)
-        return self.algebra.product([(self._call(name, inner), _ONE)], coefficient)
+        number, inner = self.writer.without_number(formula)
+        return self.algebra.product([(self._call(name, inner), _ONE)], number)
 
     def _matmul(self) -> bool:
         """Multiply two factors by ``@`` that share one label which is summed over; vectors come first, then the natural order."""
@@ -413,7 +478,10 @@ class _Contraction:
         left = first.formula if first.labels[-1] == label else self._transposed(first.formula)
         right = second.formula if second.labels[0] == label else self._transposed(second.formula)
         labels = (*(a for a in first.labels if a != label), *(b for b in second.labels if b != label))
-        tree = _product(self._tree(left), self._tree(right), len(first.labels), len(second.labels))
+        left_tree, right_tree = self._factor(left), self._factor(right)
+        if not labels and right_tree.kind == "matmul" and not _is_grouped(right_tree):
+            left_tree, right_tree = right_tree, left_tree
+        tree = _product(left_tree, right_tree, len(first.labels), len(second.labels), self.writer.symmetric)
         return self._replace([first, second], self.writer.symbol(tree), labels)
 
     def _scale(self) -> bool:
@@ -455,7 +523,7 @@ class _Contraction:
                     lengths = [self.writer.length(self.lengths[piece.labels[0]]) for piece in (first, second)]
                     outer = self.writer.symbol(call_tree("ones", *lengths))
                 else:
-                    outer = self._call("outer", first.formula, second.formula)
+                    outer = self.writer.symbol(call_tree("outer", *(self._factor(piece.formula) for piece in (first, second))))
                 return self._replace([first, second], outer, first.labels + second.labels)
         return False
 
@@ -479,23 +547,64 @@ class _Contraction:
         return call_tree("einsum", text, *(self._tree(piece.formula) for piece in self.pieces))
 
 
-def _scaled(product: Syntax, scale: Callable[[Syntax], Syntax]) -> Syntax:
-    """Scale the first matrix of a product: ``2*A.T @ r``."""
+def _chain(product: Syntax) -> list[Syntax]:
+    """Return the factors of a product of matrices or of an outer product."""
+    if product.kind == "call":
+        return [*product.children[1].children]
+    factors, work = list[Syntax](), [product]
+    while work:
+        factor = work.pop()
+        if factor.kind == "matmul":
+            work += factor.children[::-1]
+        else:
+            factors.append(factor)
+    return factors
+
+
+def _is_grouped(product: Syntax) -> bool:
+    """Return whether a product is computed from its end, as in ``A @ (B @ x)``."""
+    return product.kind == "matmul" and product.children[1].kind == "matmul"
+
+
+def _multiplied(factors: Sequence[Syntax], from_end: bool) -> Syntax:
+    """Return the product of matrices, which is computed from its end where this saves time."""
+    if from_end:
+        return reduce(lambda right, left: new_tree("matmul", left, right), factors[::-1])
+    return reduce(partial(new_tree, "matmul"), factors)
+
+
+def _factors(product: Syntax) -> list[Syntax]:
+    """Return the factors of a product such as ``a*b*c``."""
+    factors = [product]
+    while factors[0].kind == "mul":
+        factors[:1] = factors[0].children
+    return factors
+
+
+def _times(factors: Sequence[Syntax], is_negative: bool) -> Syntax:
+    """Return the product of factors, with a sign if it is negative."""
+    first = _scaled(factors[0], [], is_negative) if is_negative else factors[0]
+    return reduce(partial(new_tree, "mul"), [first, *factors[1:]])
+
+
+def _scaled(product: Syntax, factors: Sequence[Syntax], is_negative: bool) -> Syntax:
+    """Multiply the first matrix of a product by factors: ``2*A.T @ r``."""
     if product.kind == "matmul":
-        return new_tree("matmul", _scaled(product.children[0], scale), product.children[1])
-    return scale(product)
+        return new_tree("matmul", _scaled(product.children[0], factors, is_negative), product.children[1])
+    first, *rest = [*factors, *_factors(product)]
+    return reduce(partial(new_tree, "mul"), [new_tree("neg", first) if is_negative else first, *rest])
 
 
-def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int) -> Syntax:
+def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int, symmetric: Container[str]) -> Syntax:
     """Return ``left @ right``, or the solution of a system of equations in place of a product of an inverse and a vector."""
     if right.kind == "conditional" and [unparse(right.children[i]) for i in (0, 2)] == ["1", "0"]:
         right = right.children[1]  # a condition is 1 or 0
     if right_dims == 1 and _is_call(left, "inv"):
         return call_tree("solve", left.children[1].children[0], right)
     if left_dims == 1 and _is_call(right, "inv"):
-        return call_tree("solve", transposed(right.children[1].children[0]), left)
+        return call_tree("solve", transposed(right.children[1].children[0], symmetric), left)
     if right.kind == "matmul" and right_dims == 2:
-        return new_tree("matmul", _product(left, right.children[0], left_dims, 2), right.children[1])
+        return new_tree("matmul", _product(left, right.children[0], left_dims, 2, symmetric), right.children[1])
     return new_tree("matmul", left, right)
 
 
@@ -515,31 +624,27 @@ def _is_call(tree: Syntax, name: str) -> bool:
     return tree.kind == "call" and tree.children[0].text == name
 
 
-def transposed(tree: Syntax) -> Syntax:
-    """Return the transpose of a matrix: ``(A @ B).T`` is ``B.T @ A.T``."""
-    factors, work = [], [tree]
-    while work:
-        product = work.pop()
-        if product.kind == "matmul":
-            work += product.children
-        else:
-            factors.append(_transposed_factor(product))
-    return reduce(partial(new_tree, "matmul"), factors)
+def transposed(tree: Syntax, symmetric: Container[str] = ()) -> Syntax:
+    """Return the transpose of a matrix: ``(A @ B).T`` is ``B.T @ A.T``; the texts of symmetric matrices may be given."""
+    factors = _chain(tree) if tree.kind == "matmul" else [tree]
+    return _multiplied([_transposed_factor(factor, symmetric) for factor in factors[::-1]], from_end=False)
 
 
-def _transposed_factor(tree: Syntax) -> Syntax:
+def _transposed_factor(tree: Syntax, symmetric: Container[str]) -> Syntax:
+    if unparse(tree) in symmetric:
+        return tree
     if tree.kind == "attribute" and tree.children[1].text == "T":
         return tree.children[0]
     if tree.kind == "neg":
-        return new_tree("neg", _transposed_factor(tree.children[0]))
+        return new_tree("neg", _transposed_factor(tree.children[0], symmetric))
     if _is_call(tree, "outer"):
         return call_tree("outer", *reversed(tree.children[1].children))
     if _is_call(tree, "diag") or _is_call(tree, "eye"):
         return tree
     if _is_call(tree, "tril") or _is_call(tree, "triu"):
-        return call_tree("triu" if _is_call(tree, "tril") else "tril", *map(transposed, tree.children[1].children))
+        return call_tree("triu" if _is_call(tree, "tril") else "tril", transposed(tree.children[1].children[0], symmetric))
     if _is_call(tree, "ones"):
         return call_tree("ones", *reversed(tree.children[1].children))
     if _is_call(tree, "inv"):
-        return call_tree("inv", transposed(tree.children[1].children[0]))
+        return call_tree("inv", transposed(tree.children[1].children[0], symmetric))
     return new_tree("attribute", tree, new_token("NAME", "T"))
