@@ -209,7 +209,7 @@ def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
     """Return the sort key of a term: higher powers first, numbers last."""
     factors = term.parts if term.kind == "product" else ((term, Fraction(1)),)
     powers = [e for base, e in factors if base.kind == "symbol" and base.place < NOWHERE and type(e) is Fraction]
-    return (1 if term.value is not None else 0, -sum(powers, Fraction(0)), term.place, term.number)
+    return (1 if term.value is not None else 0, -max(powers, default=Fraction(0)), term.place, term.number)
 
 
 # Numbers
