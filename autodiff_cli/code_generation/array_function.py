@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.code_generation.array_tape import ArrayTape
 from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
 from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, stays
 from autodiff_cli.code_generation.source_file import SourceFile, python_module, python_tuple
@@ -18,7 +19,8 @@ from autodiff_cli.errors import UsageError
 from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.symbolic.differentiate import dimensions, variables_and_constants
-from autodiff_cli.symbolic.matrices.program import array_program
+from autodiff_cli.symbolic.matrices.diff import matrix_derivatives
+from autodiff_cli.symbolic.short_form import AccurateForms
 
 if TYPE_CHECKING:
     from autodiff_cli.symbolic.matrices.arrays import Length
@@ -82,7 +84,8 @@ def array_function(
     names, by, numbers = variables_and_constants(expression, wrt, const)
     dims = dimensions(names, {}, shape, symmetric)
     wanted = terms(by, order)
-    program = array_program(expression, [*names, *numbers], wanted, dims, symmetric, numbers)
+    formulas = matrix_derivatives(expression, [*names, *numbers], wanted, dims, symmetric, AccurateForms)
+    program = ArrayTape({term: formula.tree for term, formula in formulas.items()}, names, numbers)
 
     def known(primitive: Primitive, statics: tuple[Any, ...]) -> bool:
         if primitive.elementwise or primitive.name in ("matmul", *_MEMBERS, *target.arrays):
@@ -97,7 +100,7 @@ def array_function(
     def block(a: str, b: str) -> str:
         if (a, b) in texts:
             return texts[a, b]
-        first = program.rank(program.results[b, a]) - ranks[a] - ranks[b]
+        first = len(formulas[b, a].dims) - ranks[a] - ranks[b]
         middle, last = first + ranks[b], first + ranks[a] + ranks[b]
         axes = [*range(first), *range(middle, last), *range(first, middle)]
         permute = "permute" if to == "torch" else "transpose"

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, 
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.compiler.gradient import gradient
-from autodiff_cli.compiler.program import Term, output_name
+from autodiff_cli.compiler.program import Term, output_name, terms
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, NoValue, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
@@ -30,7 +30,7 @@ from autodiff_cli.symbolic.from_trace import formulas
 from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.scalar_trace import ScalarTracingEvaluator
-from autodiff_cli.symbolic.short_form import ShortForms
+from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
 
@@ -122,7 +122,7 @@ class Derivatives(CommandResult):
         return record
 
 
-def _values(tree: Syntax, at: Mapping[str, Value]) -> Array:
+def formula_values(tree: Syntax, at: Mapping[str, Value]) -> Array:
     """Evaluate a formula at a point, or at the points of arrays."""
     evaluator = Evaluator(unparse(tree), new_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
     with np.errstate(all="ignore"), set_grad_enabled(False):
@@ -132,7 +132,7 @@ def _values(tree: Syntax, at: Mapping[str, Value]) -> Array:
 def _values_at_points(tree: Syntax, names: Sequence[str], points: Matrix) -> Array:
     """Return the values of a formula at points, the columns of an array; nan where an equation inside it has no root."""
     try:
-        return _values(tree, dict(zip(names, points, strict=True)))
+        return formula_values(tree, dict(zip(names, points, strict=True)))
     except NoValue:
         if points.shape[1] == 1:
             return np.full(1, np.nan)
@@ -193,12 +193,13 @@ def diff(
     values_at = evaluated_inputs(at, None, "float64")[0]
     is_array = bool(shape or symmetric or any(np.shape(value) for value in values_at.values()))
     names, by, leaves = variables_and_constants(expression, wrt, None if is_array else const)
+    forms = AccurateForms if stable else ShortForms
     variables = [name for name in by if wrt is not None or name not in (const or {})]
 
     def of_order(order: int) -> Derivatives:
         if is_array:
-            return _of_matrices(expression, names, variables, values_at, const, order, shape or {}, symmetric)
-        return _of_numbers(expression, names, by, leaves, None if at is None else values_at, order, simplify, stable)
+            return _of_matrices(expression, names, variables, values_at, const, order, shape or {}, symmetric, forms)
+        return _of_numbers(expression, names, by, leaves, None if at is None else values_at, order, simplify, forms)
 
     result = of_order(order)
     if steps:
@@ -217,7 +218,7 @@ def _of_numbers(
     at: Mapping[str, Value] | None,
     order: int,
     simplify: bool,
-    stable: bool,
+    forms: type[ShortForms],
 ) -> Derivatives:
     """Return the derivatives of an expression of numbers; ``diff`` describes the arguments."""
     point = None if at is None else _point(names, at)
@@ -225,15 +226,15 @@ def _of_numbers(
     try:
         traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
         accurate = _of_order(algebra, traced(), by, order)
-        shortest = ShortForms(algebra).shortest
-        if stable or order == 1:  # order 1 has no lower order to shorten: nothing is derived again
-            short = {term: formula if stable else shortest(formula) for term, formula in accurate.items()}
+        shortest = forms(algebra).shortest
+        if forms is AccurateForms or order == 1:  # order 1 has no lower order to shorten: nothing is derived again
+            short = {term: shortest(formula) for term, formula in accurate.items()}
         else:
             short = _of_order(algebra, traced(), by, order, shortest)
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
     trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
-    values = {} if point is None else {term: float(_values(tree, point)) for term, tree in trees.items()}
+    values = {} if point is None else {term: float(formula_values(tree, point)) for term, tree in trees.items()}
     if simplify:
         from autodiff_cli.symbolic.sympy_bridge import simplified
 
@@ -254,6 +255,7 @@ def _of_matrices(
     order: int,
     shape: Mapping[str, str | Sequence[Length]],
     symmetric: Sequence[str],
+    forms: type[ShortForms],
 ) -> Derivatives:
     """Return the derivatives of an expression of vectors and matrices; ``diff`` describes the arguments."""
     from autodiff_cli.symbolic.matrices.diff import matrix_derivatives, numbers_of_engine
@@ -262,7 +264,8 @@ def _of_matrices(
         raise UsageError(f"order {order} has no formula for vectors and matrices", hint="use order 1 or 2")
     values = {**at, **evaluated_inputs(None, const, "float64")[1]}
     dims = dimensions(names, values, shape, symmetric)
-    matrices = matrix_derivatives(expression, names, by, order, dims, symmetric)
+    wanted = [term for term in terms(by, order) if len(term) == order]
+    matrices = matrix_derivatives(expression, names, wanted, dims, symmetric, forms)
     trees = {term: matrix.tree for term, matrix in matrices.items()}
     point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
     results = {} if point is None else {term: numbers_of_engine(expression, term, point) for term in trees}

@@ -47,7 +47,7 @@ class PartReader(Reader):
     """
 
     def __init__(self, derivation: Derivation, source: str, leaves: Sequence[Array], constants: Mapping[str, Tensor]) -> None:
-        super().__init__(derivation.arrays, source, leaves)
+        super().__init__(derivation.arrays, source, {leaf.symbol.name: leaf.dims for leaf in leaves})
         self.derivation = derivation
         self.variables |= constants
         self.names |= constants

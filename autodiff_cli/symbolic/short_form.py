@@ -307,6 +307,14 @@ class ShortForms:
         return self.algebra.product([*rest, (base, exponent)], formula.coefficient * factor)
 
 
+class AccurateForms(ShortForms):
+    """Formulas that keep their digits, in place of the shortest ones."""
+
+    def shortest(self, formula: Formula) -> Formula:
+        """Return the formula as it was derived."""
+        return formula
+
+
 _FORMS: dict[str, Sequence[Callable[[ShortForms, Formula], Iterator[Formula]]]] = {
     "sum": (ShortForms._multiplied_out, ShortForms._over_one_denominator),
     "call": (ShortForms._extremes,),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from autodiff_cli.compiler.program import Term
 from autodiff_cli.errors import AutodiffError, NotRecordable, setting
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, names_in, unparse
@@ -41,19 +42,17 @@ class MatrixDerivative(NamedTuple):
 def matrix_derivatives(
     expression: str,
     names: Sequence[str],
-    by: Sequence[str],
-    order: int,
+    wanted: Sequence[Term],
     dims: Mapping[str, tuple[Length, ...]],
     symmetric: Sequence[str] = (),
     forms: type[ShortForms] = ShortForms,
-) -> dict[tuple[str, ...], MatrixDerivative]:
-    """Return all derivatives of one order.
+) -> dict[Term, MatrixDerivative]:
+    """Return derivatives as formulas.
 
     Args:
         expression: a program of the language.
         names: the names of its variables and constants.
-        by: the variables to differentiate with respect to.
-        order: the order, 1 or more.
+        wanted: the variables of each derivative, in order; none for the expression itself.
         dims: the dimensions of vectors and matrices; other names are numbers.
         symmetric: the names of symmetric matrices.
         forms: the choice of elementwise formulas.
@@ -66,16 +65,15 @@ def matrix_derivatives(
     arrays = Arrays(())
     short_forms = forms(arrays.algebra)
     # The elements of a symmetric matrix are independent variables for the engine, so the matrix is symmetric in the result only.
-    results: dict[tuple[str, ...], Array] = {(): Reader(arrays, expression, ordered, set(symmetric).difference(by)).result()}
-    for _ in range(order):
-        results = {
-            (*term, name): Derivative.by(arrays.leaf(name, ()), arrays, short_forms).of_array(array)
-            for term, array in results.items()
-            for name in by[by.index(term[-1]) if term else 0 :]
-        }
+    is_wrt = set().union(*wanted)
+    results: dict[Term, Array] = {(): Reader(arrays, expression, ordered, set(symmetric) - is_wrt).result()}
+    for term in (whole[:order] for order in (1, 2) for whole in wanted):
+        if term not in results:
+            leaf = arrays.leaf(term[-1], ())
+            results[term] = Derivative.by(leaf, arrays, short_forms).of_array(results[term[:-1]])
     writer = Writer(arrays, short_forms)
-    trees = {term: writer.tree(array) for term, array in results.items()}
-    if not set(symmetric).isdisjoint(by):
+    trees = {term: writer.tree(results[term]) for term in wanted}
+    if not is_wrt.isdisjoint(symmetric):
         arrays = Arrays(())
         arrays_again = {term: Reader(arrays, unparse(tree), ordered, symmetric).result() for term, tree in trees.items()}
         writer = Writer(arrays, forms(arrays.algebra))
@@ -150,11 +148,13 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
 
     Args:
         expression: a program of the language.
-        term: the variables to differentiate with respect to, one or two.
+        term: the variables to differentiate with respect to, at most two.
         values: the values of all names.
     """
     from autodiff_cli.derivatives.matrices_and_products import hessian, jacobian
 
+    if not term:
+        return np.asarray(_value(expression, values), dtype=np.float64)
     at = {name: values[name] for name in dict.fromkeys(term)}
     const = {name: value for name, value in values.items() if name not in at}
     content = (jacobian if len(term) == 1 else hessian)(expression, at=at, const=const).to_dict()

@@ -9,7 +9,10 @@ import numpy as np
 
 from autodiff_cli.compiler.program import terms
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.symbolic.matrices.program import array_program
+from autodiff_cli.language.tree import Syntax, names_in
+from autodiff_cli.symbolic.differentiate import formula_values
+from autodiff_cli.symbolic.matrices.diff import matrix_derivatives
+from autodiff_cli.symbolic.short_form import AccurateForms
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix
@@ -39,12 +42,15 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
     dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}  # checked when short
     second = [term for term in terms(by, 2) if len(term) == 2]
     try:
-        program = array_program(expression, list(values), second, dims)
+        derivatives = matrix_derivatives(expression, list(values), second, dims, forms=AccurateForms)
     except AutodiffError:
         return None
 
     def hessian(point: Mapping[str, Any]) -> Matrix | None:
-        results = program.run(point)
+        try:
+            results = {term: _value(derivative.tree, point) for term, derivative in derivatives.items()}
+        except AutodiffError:
+            return None
         blocks = {
             (a, b): np.broadcast_to(results[a, b], (*np.shape(values[a]), *np.shape(values[b]))).reshape(sizes[a], sizes[b])
             for a, b in second
@@ -53,3 +59,8 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
         return matrix if np.isfinite(matrix).all() else None
 
     return hessian
+
+
+def _value(tree: Syntax, point: Mapping[str, Any]) -> Any:
+    names = names_in(tree)
+    return formula_values(tree, {name: value for name, value in point.items() if name in names})

@@ -14,7 +14,7 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
-from autodiff_cli.symbolic.short_form import ShortForms
+from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
 from autodiff_cli.symbolic.to_tree import expression_tree
 
 _ONE, _TWO = Fraction(1), Fraction(2)
@@ -36,6 +36,11 @@ class Writer:
     Args:
         arrays: the factory of the arrays.
         short_forms: the search for short forms of elementwise formulas.
+
+    Attributes:
+        trees: the expressions of the symbols of arrays.
+        symmetric: the texts of symmetric matrices.
+        columns: the texts of products of a matrix and a vector.
     """
 
     def __init__(self, arrays: Arrays, short_forms: ShortForms) -> None:
@@ -44,6 +49,7 @@ class Writer:
         self.short_forms = short_forms
         self.trees: dict[Formula, Syntax] = {}
         self.symmetric: set[str] = set()
+        self.columns: set[str] = set()
         self.lengths = self._lengths()
 
     def _lengths(self) -> dict[str, Syntax]:
@@ -164,13 +170,15 @@ class Writer:
         """Return the matrix product or the outer product of a term, and its other factors."""
         for base, exponent in factors_of(term):
             tree = self.trees.get(base)
-            if exponent == 1 and tree is not None and (tree.kind == "matmul" or _is_call(tree, "outer")):
+            is_dot = tree is not None and tree.kind == "matmul" and unparse(tree.children[0]) in self.columns
+            if exponent == 1 and tree is not None and not is_dot and (tree.kind == "matmul" or _is_call(tree, "outer")):
                 return tree, self.algebra.product([pair for pair in factors_of(term) if pair[0] is not base], term.coefficient)
         return None, term
 
     def formula_tree(self, formula: Formula) -> Syntax:
         """Return the expression of an elementwise formula, in which the trees of arrays replace their symbols."""
-        return self._scaled(self.replaced(expression_tree(self._recognized(self.short_forms.shortest(formula)))))
+        tree = self.replaced(expression_tree(self._recognized(self.short_forms.shortest(formula))))
+        return tree if isinstance(self.short_forms, AccurateForms) else self._scaled(tree)  # a vector is scaled in less time
 
     def replaced(self, tree: Syntax) -> Syntax:
         """Replace the names of arrays in a tree by their expressions."""
@@ -479,9 +487,12 @@ class _Contraction:
         right = second.formula if second.labels[0] == label else self._transposed(second.formula)
         labels = (*(a for a in first.labels if a != label), *(b for b in second.labels if b != label))
         left_tree, right_tree = self._factor(left), self._factor(right)
-        if not labels and right_tree.kind == "matmul" and not _is_grouped(right_tree):
-            left_tree, right_tree = right_tree, left_tree
+        columns = self.writer.columns
+        if not labels and right_tree.kind == "matmul" and unparse(right_tree) not in columns:
+            left_tree, right_tree = right_tree, left_tree  # x @ A @ y
         tree = _product(left_tree, right_tree, len(first.labels), len(second.labels), self.writer.symmetric)
+        if len(second.labels) == 1 and (len(first.labels) == 2 or unparse(left_tree) in columns):
+            columns.add(unparse(tree))
         return self._replace([first, second], self.writer.symbol(tree), labels)
 
     def _scale(self) -> bool:

@@ -1,0 +1,118 @@
+"""Formulas of vectors and matrices on one tape: each instruction stands for an array, and equal parts are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autodiff_cli.autograd.modes import set_grad_enabled
+from autodiff_cli.autograd.primitives.primitive import Primitive
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
+from autodiff_cli.autograd.tensor import Tensor
+from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.program import Term
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import as_operand, as_tensor, takes_array
+from autodiff_cli.errors import NotRecordable
+from autodiff_cli.evaluation.compile import TracingEvaluator
+from autodiff_cli.language.tree import Syntax
+
+_CREATORS = ("eye", "ones", "zeros")
+
+
+class _Shape(NamedTuple):
+    """The shape of an array."""
+
+    array: Operand
+
+
+class ArrayTracingEvaluator(TracingEvaluator):
+    """A tracing evaluator whose variables are arrays.
+
+    Attributes:
+        tape: the tape that records the operations.
+    """
+
+    tape: Tape
+
+    def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Record a function of arrays as one instruction, and other functions as for numbers."""
+        if op.name in _CREATORS:
+            return self._recorded(op.name, [self.tape.instructions[0], *operands])
+        if op.name == "einsum":
+            return self._recorded(op.name, operands[1:], operands[:1])
+        if op.name in ("matmul", "diag", "diagonal") or takes_array(op):
+            return self._function(op, operands, named, node)
+        result = super().apply(op, operands, named, node)
+        if isinstance(result, Tensor) and result.shape:
+            raise NotRecordable("a list of numbers is not exported", span=node.span, source=self.source)
+        return result
+
+    def _function(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Tensor:
+        """Record a function of arrays, without arguments that have their defaults; a dimension is always an argument."""
+        arguments, keywords = self.tensors.arguments(op, operands, named, node)
+        defaults = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
+        values = {**defaults, **dict(zip(op.parameters, arguments, strict=False)), **keywords}
+        arrays = [values.pop(parameter) for parameter in op.tensors]
+        statics = list(values.items())
+        while statics and (statics[-1][1] is None or (statics[-1][0] != "dim" and statics[-1][1] == defaults[statics[-1][0]])):
+            statics.pop()
+        return self._recorded(op.name, arrays, [value for _, value in statics])
+
+    def _recorded(self, name: str, operands: Sequence[Any], statics: Sequence[Any] = ()) -> Tensor:
+        instructions = tuple(map(as_operand, operands))
+        if Instruction not in map(type, instructions):
+            raise NotRecordable(f"'{name}' of constants is not exported")
+        return as_tensor(self.tape, self.tape.record(_primitive(name), instructions, tuple(statics)))
+
+    def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        """Return the transpose or the shape of an array."""
+        return _Shape(as_operand(thing)) if name == "shape" else self._recorded("T", [thing])
+
+    def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        """Return elements, rows or columns of an array, or an element of a shape."""
+        if isinstance(thing, _Shape):
+            return self._recorded("shape", [thing.array], keys)
+        return self._recorded("index", [thing], list(map(_subscript, keys)))
+
+
+def _subscript(key: object) -> str:
+    if key is not None and key != slice(None) and type(key) is not int:
+        raise NotRecordable("an index is a number, none or a whole slice in formulas of arrays")
+    return ":" if isinstance(key, slice) else str(key)
+
+
+@cache
+def _primitive(name: str) -> Primitive:
+    return Primitive(name=name, forward=_number, parameters=(), vjps={}, series="linear")
+
+
+def _number(*_: object) -> float:
+    """Return a number of the type of the elements of a result, which the tape asks for."""
+    return 1.0
+
+
+class ArrayTape:
+    """Formulas of arrays on one tape.
+
+    Args:
+        trees: the formulas by key.
+        names: the variables.
+        numbers: the values of constants, which are numbers.
+
+    Attributes:
+        results: the result of each formula.
+    """
+
+    def __init__(self, trees: Mapping[Term, Syntax], names: Sequence[str], numbers: Mapping[str, Tensor]) -> None:
+        self.tape = Tape("float64")
+        values = {**numbers, **{name: as_tensor(self.tape, self.tape.variable(name)) for name in names}}
+        self.results: dict[Term, Operand] = {}
+        for key, tree in trees.items():
+            evaluator = ArrayTracingEvaluator("", values, np.dtype("float64"), tree)
+            evaluator.tape = self.tape
+            with np.errstate(all="ignore"), set_grad_enabled(False):
+                self.results[key] = as_operand(evaluator.as_tensor(evaluator.program(tree)))
