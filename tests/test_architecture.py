@@ -40,7 +40,7 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10056,
     "cli": 4234,
-    "code_generation": 1023,
+    "code_generation": 1134,
     "compiler": 2969,
     "data": 5864,
     "derivatives": 1062,
@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1633,
     "script": 1622,
     "solvers": 12630,
-    "symbolic": 4986,
+    "symbolic": 4966,
     "utils": 284,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

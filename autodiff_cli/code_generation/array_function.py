@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.code_generation.array_tape import ArrayTape
+from autodiff_cli.code_generation.array_tape import array_tape
 from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
 from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, stays
 from autodiff_cli.code_generation.source_file import SourceFile, python_module, python_tuple
@@ -85,16 +85,16 @@ def array_function(
     dims = dimensions(names, {}, shape, symmetric)
     wanted = terms(by, order)
     formulas = matrix_derivatives(expression, [*names, *numbers], wanted, dims, symmetric, AccurateForms)
-    program = ArrayTape({term: formula.tree for term, formula in formulas.items()}, names, numbers)
+    tape, results = array_tape([formula.tree for formula in formulas.values()], names, numbers)
 
     def known(primitive: Primitive, statics: tuple[Any, ...]) -> bool:
         if primitive.elementwise or primitive.name in ("matmul", *_MEMBERS, *target.arrays):
             return not primitive.elementwise or stays(primitive, statics, target)
         raise NotInTarget(f"{target.title} has no function '{primitive.name}' of arrays")
 
-    results = lower(program.tape, list(program.results.values()), known)
-    code, beside = generated(target, names, list(map(output_name, program.results)), results, ArrayCode)
-    texts = dict(zip(program.results, code.results.values(), strict=True))
+    results = lower(tape, results, known)
+    code, beside = generated(target, names, list(map(output_name, formulas)), results, ArrayCode)
+    texts = dict(zip(formulas, code.results.values(), strict=True))
     ranks = {variable: len(dims.get(variable, ())) for variable in names}
 
     def block(a: str, b: str) -> str:

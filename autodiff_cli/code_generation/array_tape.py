@@ -13,7 +13,6 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.program import Term
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor, takes_array
 from autodiff_cli.errors import NotRecordable
@@ -87,32 +86,23 @@ def _subscript(key: object) -> str:
 
 @cache
 def _primitive(name: str) -> Primitive:
-    return Primitive(name=name, forward=_number, parameters=(), vjps={}, series="linear")
+    # the tape asks the forward function for the type of the elements
+    return Primitive(name=name, forward=lambda *_: 1.0, parameters=(), vjps={}, series="linear")
 
 
-def _number(*_: object) -> float:
-    """Return a number of the type of the elements of a result, which the tape asks for."""
-    return 1.0
-
-
-class ArrayTape:
-    """Formulas of arrays on one tape.
+def array_tape(trees: Sequence[Syntax], names: Sequence[str], numbers: Mapping[str, Tensor]) -> tuple[Tape, list[Operand]]:
+    """Return a tape on which each instruction stands for an array, and the results of formulas in order.
 
     Args:
-        trees: the formulas by key.
+        trees: the formulas.
         names: the variables.
         numbers: the values of constants, which are numbers.
-
-    Attributes:
-        results: the result of each formula.
     """
-
-    def __init__(self, trees: Mapping[Term, Syntax], names: Sequence[str], numbers: Mapping[str, Tensor]) -> None:
-        self.tape = Tape("float64")
-        values = {**numbers, **{name: as_tensor(self.tape, self.tape.variable(name)) for name in names}}
-        self.results: dict[Term, Operand] = {}
-        for key, tree in trees.items():
-            evaluator = ArrayTracingEvaluator("", values, np.dtype("float64"), tree)
-            evaluator.tape = self.tape
-            with np.errstate(all="ignore"), set_grad_enabled(False):
-                self.results[key] = as_operand(evaluator.as_tensor(evaluator.program(tree)))
+    tape, results = Tape("float64"), list[Operand]()
+    values = {**numbers, **{name: as_tensor(tape, tape.variable(name)) for name in names}}
+    for tree in trees:
+        evaluator = ArrayTracingEvaluator("", values, np.dtype("float64"), tree)
+        evaluator.tape = tape
+        with np.errstate(all="ignore"), set_grad_enabled(False):
+            results.append(as_operand(evaluator.as_tensor(evaluator.program(tree))))
+    return tape, results

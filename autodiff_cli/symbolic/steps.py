@@ -116,7 +116,7 @@ class Derivation:
 
     def depends(self, array: Array) -> bool:
         """Return whether an array depends on a variable."""
-        return any(part in self.differentials.of_leaves for part in postorder([array], self.differentials.inside))
+        return any(part in self.differentials.of_leaves for part in postorder([array], self.arrays.inside))
 
     def name_of(self, assigned: str) -> str:
         """Return the name of a part to which the program assigns a name: another one if it is the name of an earlier part."""

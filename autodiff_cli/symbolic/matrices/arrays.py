@@ -186,6 +186,12 @@ class Arrays:
         """Return the arrays that occur in an elementwise formula."""
         return [self.of_symbol[part] for part in in_order([formula]) if part in self.of_symbol]
 
+    def inside(self, array: Array) -> Sequence[Array]:
+        """Return the arrays from which an array is computed."""
+        if array.kind == "map":
+            return self.atoms(array.formula)
+        return [factor for factor, _ in array.parts] if array.kind == "contraction" else array.parts
+
     def broadcast(self, shapes: Iterable[tuple[Length, ...]]) -> tuple[Length, ...]:
         """Return the dimensions to which arrays are broadcast.
 

@@ -45,16 +45,9 @@ class Derivative:
     def of_array(self, array: Array) -> Array:
         """Return the derivative of an array; its dimensions are those of the array, then ``dims``."""
         derivatives: dict[Array, Array] = {}
-        for node in postorder([array], self.inside):
+        for node in postorder([array], self.arrays.inside):
             derivatives[node] = self._derivative(node, derivatives)
         return derivatives[array]
-
-    def inside(self, array: Array) -> Sequence[Array]:
-        if array.kind == "map":
-            return self.arrays.atoms(array.formula)
-        if array.kind == "contraction":
-            return [factor for factor, _ in array.parts]
-        return array.parts
 
     def _derivative(self, array: Array, inner: dict[Array, Array]) -> Array:
         arrays = self.arrays

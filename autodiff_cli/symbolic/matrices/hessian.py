@@ -9,7 +9,6 @@ import numpy as np
 
 from autodiff_cli.compiler.program import terms
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.tree import Syntax, names_in
 from autodiff_cli.symbolic.differentiate import formula_values
 from autodiff_cli.symbolic.matrices.diff import matrix_derivatives
 from autodiff_cli.symbolic.short_form import AccurateForms
@@ -48,7 +47,7 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
 
     def hessian(point: Mapping[str, Any]) -> Matrix | None:
         try:
-            results = {term: _value(derivative.tree, point) for term, derivative in derivatives.items()}
+            results = {term: formula_values(derivative.tree, point) for term, derivative in derivatives.items()}
         except AutodiffError:
             return None
         blocks = {
@@ -59,8 +58,3 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
         return matrix if np.isfinite(matrix).all() else None
 
     return hessian
-
-
-def _value(tree: Syntax, point: Mapping[str, Any]) -> Any:
-    names = names_in(tree)
-    return formula_values(tree, {name: value for name, value in point.items() if name in names})

@@ -66,17 +66,12 @@ class Writer:
 
     def tree(self, array: Array) -> Syntax:
         """Return the expression of an array."""
-        for node in postorder([array], self._inside):
+        for node in postorder([array], self.arrays.inside):
             if node.symbol not in self.trees:
                 self.trees[node.symbol] = self._written(node)
             if node.symmetric:
                 self.symmetric.add(unparse(self.trees[node.symbol]))
         return self.trees[array.symbol]
-
-    def _inside(self, array: Array) -> Sequence[Array]:
-        if array.kind == "map":
-            return self.arrays.atoms(array.formula)
-        return [factor for factor, _ in array.parts] if array.kind == "contraction" else array.parts
 
     def _written(self, array: Array) -> Syntax:
         if array.kind == "leaf":
