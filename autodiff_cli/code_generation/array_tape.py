@@ -86,8 +86,7 @@ def _subscript(key: object) -> str:
 
 @cache
 def _primitive(name: str) -> Primitive:
-    # the tape asks the forward function for the type of the elements
-    return Primitive(name=name, forward=lambda *_: 1.0, parameters=(), vjps={}, series="linear")
+    return Primitive(name=name, forward=lambda *_: 1.0, parameters=(), vjps={}, series="linear")  # the tape asks for the type only
 
 
 def array_tape(trees: Sequence[Syntax], names: Sequence[str], numbers: Mapping[str, Tensor]) -> tuple[Tape, list[Operand]]:

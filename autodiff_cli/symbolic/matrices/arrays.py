@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, permutations, product
@@ -143,22 +143,14 @@ class Arrays:
         array = self.of_symbol.get(formula)
         if array is not None and array.dims == dims:
             return array
-        short = {atom.symbol: self.without_leading_ones(atom, 1).formula for atom in self.atoms(formula) if atom.labels}
-        if any(symbol is not other for symbol, other in short.items()):
-            shorter = self.algebra.substituted(formula, short)
-            if self.broadcast(atom.dims for atom in self.atoms(shorter)) == dims:
-                return self.map(shorter, dims)
         return self._spread(formula, dims) or self._array("map", dims, formula, formula)
 
-    def without_leading_ones(self, array: Array, most: Length | None = None) -> Array:
-        """Return an array without the first dimensions along which it repeats; with ``most``, only those of this length."""
-        if array.kind == "ones" and most in (None, *array.dims):
+    def without_leading_ones(self, array: Array) -> Array:
+        """Return an array without the first dimensions along which it repeats."""
+        if array.kind == "ones":
             return self.number(Fraction(1))
         factors, labels = [*array.parts], array.labels
-        while array.kind == "contraction" and labels:
-            ones = [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]
-            if not ones or most not in (None, *ones[0][0].dims):
-                break
+        while labels and (ones := [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]):
             factors.remove(ones[0])
             labels = labels[1:]
         return array if labels == array.labels else self.contraction(factors, labels, array.coefficient)
@@ -226,39 +218,12 @@ class Arrays:
             for part in term.parts if term.kind == "sum" else (term,):
                 unit, times = self._apart(part)
                 counts[unit] = counts.get(unit, Fraction(0)) + times
-        parts = self._merged([self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)])
+        parts = [self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)]
         if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):
             return self.map(self.algebra.sum([(part.formula, Fraction(1)) for part in parts]), dims)
         if not parts:
             return self.zero(dims)
         return parts[0] if len(parts) == 1 else self._array("sum", dims, tuple(parts), parts=tuple(parts))
-
-    def _merged(self, terms: list[Array]) -> list[Array]:
-        """Return terms after products that differ in one vector are added: ``outer(x, z) + outer(y, z)`` is ``outer(x + y, z)``."""
-        vectors: dict[Array, tuple[Array, Formula]] = {}
-        for term in terms:
-            for rest, hole, vector in self._vectors(term):
-                other, first = vectors.setdefault(rest, (term, vector))
-                if other is not term:
-                    total = self.map(self.algebra.sum([(first, Fraction(1)), (vector, Fraction(1))]), hole.dims)
-                    parts = [(total if part is hole else part, own) for part, own in rest.parts]
-                    whole = self.contraction(parts, rest.labels)
-                    return self._merged([whole, *(one for one in terms if one not in (other, term))])
-        return terms
-
-    def _vectors(self, term: Array) -> Iterator[tuple[Array, Array, Formula]]:
-        """Return for each vector of a product the product with a leaf in its place, the leaf, and the vector as a formula."""
-        labels = term.labels or self.labels(term)
-        parts = term.parts if term.kind == "contraction" else ((term, labels),)
-        lengths = {label: length for part, own in parts for label, length in zip(own, part.dims, strict=True)}
-        for label, length in lengths.items():
-            rest = [(part, own) for part, own in parts if own not in ((), (label,))]
-            vector = [(part, own) for part, own in parts if own in ((), (label,))]
-            has_matrix = any(label in own for _, own in rest) or (len(labels) > 1 and label in labels)
-            if has_matrix and all(part.kind in ("map", "leaf") or not own for part, own in vector):
-                hole = self.leaf(f"%vector of {length}", (length,))
-                formula = self.algebra.product([(part.formula, Fraction(1)) for part, _ in vector], term.coefficient)
-                yield self.contraction([*rest, (hole, (label,))], labels), hole, formula
 
     def _apart(self, array: Array) -> tuple[Array, Fraction]:
         """Split a numeric factor off."""
@@ -283,8 +248,9 @@ class Arrays:
         matrices = [(factor, own) for factor, own in matrix.parts if own] if matrix.kind == "contraction" else []
         if len(matrices) == 1 and len(set(matrices[0][1])) == 2:
             scales = [(self.power(factor.formula, -Fraction(1)), own) for factor, own in matrix.parts if not own]
-            whole = (self.inverse(matrices[0][0]), matrices[0][1])
-            return self.contraction([*scales, whole], matrix.labels, 1 / matrix.coefficient)
+            return self.contraction(
+                [*scales, (self.inverse(matrices[0][0]), matrices[0][1])], matrix.labels, 1 / matrix.coefficient
+            )
         return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=matrix.symmetric)
 
     def determinant(self, matrix: Array) -> Array:
@@ -334,9 +300,8 @@ class Arrays:
         ):
             return self.zero(dims)
         flat = self._without_identities(flat, labels)
-        for cancelled in (self._without_divisors(flat, labels), self._without_inverses(flat, labels)):
-            if cancelled is not None:
-                return self.contraction(cancelled, labels, coefficient)
+        if (cancelled := self._without_inverses(flat, labels)) is not None:
+            return self.contraction(cancelled, labels, coefficient)
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
         if not flat and not labels:
             return self.number(coefficient)
@@ -392,23 +357,6 @@ class Arrays:
             else:
                 flat.append((array, labels))
         return flat, coefficient
-
-    def _without_divisors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
-        """Return factors after a sum of products is divided by itself: the elements of ``exp(x)/sum(exp(x))`` add up to 1."""
-        for place, (divisor, outside) in enumerate(factors):
-            base, exponent = factors_of(divisor.formula)[0] if divisor.kind == "map" else (divisor.formula, Fraction(1))
-            total = self.of_symbol.get(base)
-            if total is None or total is divisor or total.kind != "contraction" or not isinstance(exponent, Fraction):
-                continue
-            group = [(factor, own) for factor, own in factors if not set(own) <= {*labels, *outside}]
-            used = {label for _, own in group for label in own}
-            is_whole = used.isdisjoint(set(labels).difference(outside)) and used.issuperset(outside)
-            if group and is_whole and self.contraction(group, outside) is total:
-                rest = [pair for i, pair in enumerate(factors) if i != place and pair not in group]
-                ones = [(self.ones(length), (label,)) for length, label in zip(divisor.dims, outside, strict=True)]
-                power = [] if exponent == -1 else [(self.power(base, exponent + 1), outside)]
-                return [*rest, *power, *ones]
-        return None
 
     def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
         """Remove identity matrices by renaming a label, where the result does not have both labels."""
@@ -475,12 +423,6 @@ class Arrays:
                 groups.setdefault(key, []).append(array.formula)
         result: list[Factor] = []
         for own, formulas in groups.items():
-            for place, formula in enumerate(formulas):
-                opposite = self.algebra.sum([(formula, -Fraction(1))])
-                if opposite in formulas[:place]:
-                    first = min(formula, opposite, key=lambda one: one.parts[0][1] < 0)
-                    formulas[place] = formulas[formulas.index(opposite)] = first
-                    coefficient = -coefficient
             whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
             coefficient *= Fraction(whole.coefficient)
             for base, exponent in factors_of(whole):

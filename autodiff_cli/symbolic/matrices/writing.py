@@ -11,7 +11,6 @@ from typing import NamedTuple
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, call_tree, name_tree, names_in, new_token, new_tree, number_tree, unparse
 from autodiff_cli.postorder import postorder
-from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
 from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
@@ -238,10 +237,8 @@ class Writer:
         done: dict[Formula, Formula] = {}
         for part in in_order([formula]):
             if part.kind == "product":
-                factors = [self._norm(base, exponent, done) for base, exponent in self._with_softmax(part.parts)]
+                factors = [self._norm(base, exponent, done) for base, exponent in part.parts]
                 done[part] = self.algebra.product(factors, part.coefficient)
-            elif part.kind == "sum":
-                done[part] = self.algebra.sum([(done.get(term, term), count) for term, count in self._with_log_softmax(part)])
             elif part.is_call("log") and part.parts[0] in self.arrays.of_symbol:
                 done[part] = self._logarithm(self.arrays.of_symbol[part.parts[0]]) or self.algebra.with_parts(part, done)
             else:
@@ -265,32 +262,6 @@ class Writer:
         if inner is not None and isinstance(exponent, Fraction) and (exponent.denominator == 2 or abs(exponent) > 1):
             return self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent
         return done.get(base, base), self.algebra.exponent(done[exponent]) if isinstance(exponent, Formula) else exponent
-
-    def _with_log_softmax(self, formula: Formula) -> Sequence[tuple[Formula, Coefficient]]:
-        """Replace a vector and the logarithm of the sum of its exponentials, which is subtracted."""
-        counts = dict(formula.parts)
-        for term, count in formula.parts:
-            total = self.arrays.of_symbol.get(term.parts[0]) if term.is_call("log") else None
-            inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
-            terms = inner.parts if inner is not None and inner.kind == "sum" else ((inner, _ONE),)
-            if inner is not None and all(counts.get(one) == -count * times for one, times in terms):
-                call = self.symbol(call_tree("log_softmax", self.formula_tree(inner)))
-                counts = {one: times for one, times in counts.items() if one is not term and one not in dict(terms)}
-                counts[call] = -count
-        return list(counts.items())
-
-    def _with_softmax(self, factors: Sequence[tuple[Formula, Exponent]]) -> list[tuple[Formula, Exponent]]:
-        """Replace an exponential and the sum of its elements, which divides it."""
-        exponents = dict(factors)
-        for below, power in factors:
-            total = self.arrays.of_symbol.get(below)
-            inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
-            if inner is None or not isinstance(power, Fraction) or power > 0:
-                continue
-            if exponents.get(self.algebra.call("exp", inner)) == 1:
-                del exponents[self.algebra.call("exp", inner)]
-                exponents |= {self.symbol(call_tree("softmax", self.formula_tree(inner))): _ONE, below: power + 1}
-        return list(exponents.items())
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
         """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or of ``x**2`` over some dimensions, or ``None``."""
@@ -589,8 +560,7 @@ def _factors(product: Syntax) -> list[Syntax]:
 
 def _times(factors: Sequence[Syntax], is_negative: bool) -> Syntax:
     """Return the product of factors, with a sign if it is negative."""
-    first = _scaled(factors[0], [], is_negative) if is_negative else factors[0]
-    return reduce(partial(new_tree, "mul"), [first, *factors[1:]])
+    return reduce(partial(new_tree, "mul"), [_scaled(factors[0], [], is_negative), *factors[1:]])
 
 
 def _scaled(product: Syntax, factors: Sequence[Syntax], is_negative: bool) -> Syntax:
