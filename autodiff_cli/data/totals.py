@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from autodiff_cli.arrays import Floats, Indices, Vector
 from autodiff_cli.data.column_values import dense, json_text, python_values
 from autodiff_cli.data.row_blocks import Block, Column, Results, only
 
-Number = TypeVar("Number", np.int64, np.float64)
+Number = TypeVar("Number", np.int64, np.float64, np.object_)
 _BITS = 32
 """The number of bits of a digit."""
 _DIGITS = 3
@@ -22,8 +23,6 @@ _ROWS = 1 << 14
 """The number of rows that are added together, few enough for the cache of a processor."""
 _MOST_ROWS = 1 << 20
 """The maximum number of rows that are added together: a float64 represents their sum of digits exactly."""
-_CARRY = 1 << 29
-"""The number of terms after which digits are carried, so that an int64 represents the sum of two sums of digits."""
 
 
 class ExactSums:
@@ -36,16 +35,16 @@ class ExactSums:
         groups: the number of groups.
 
     Attributes:
-        digits: the sum of the digits of each group, by position; a digit at position k stands for multiples of 2**(32*k).
+        numbers: the sum of the finite numbers of each group, as an integer in the unit 2**(32*lowest).
+        lowest: the position of the lowest digit; at most 0.
         others: the sum of the numbers of each group that are not finite; 0 if all numbers are finite.  Arrays may be longer
             than the number of groups.
-        terms: the number of terms since digits were carried.
     """
 
     def __init__(self, groups: int) -> None:
-        self.digits: dict[int, NDArray[np.int64]] = {}
+        self.numbers = np.zeros(groups, object)
+        self.lowest = 0
         self.others = np.zeros(groups)
-        self.terms = 0
 
     def add(self, values: Floats, codes: Indices) -> None:
         """Add numbers to the sums of their groups.
@@ -55,6 +54,7 @@ class ExactSums:
             codes: the group of each number.
         """
         groups = len(self.others)
+        sums: dict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(groups, np.int64))
         step = min(max(_ROWS, groups), _MOST_ROWS)
         for start in range(0, len(values), step):
             part, own = values[start : start + step].astype(np.float64), codes[start : start + step]
@@ -64,8 +64,9 @@ class ExactSums:
                     np.add.at(self.others, own[~finite], part[~finite])
                 part[~finite] = 0
             for position, digits in _digits(part):
-                self._at(position)[:] += np.bincount(own, digits, groups).astype(np.int64)
-            self._count(len(part))
+                sums[position] += np.bincount(own, digits, groups).astype(np.int64)
+        for position in sorted(sums):
+            self._add_integers(sums[position].astype(object), position, slice(groups))
 
     def merge(self, more: ExactSums, places: Indices, groups: int) -> None:
         """Add other sums.
@@ -75,13 +76,10 @@ class ExactSums:
             places: the group of each of these sums, all different.
             groups: the number of groups of the result.
         """
-        self.digits = {position: grown(digits, groups) for position, digits in self.digits.items()}
-        self.others = grown(self.others, groups)
-        for position, digits in more.digits.items():
-            self._at(position)[places] += digits[: len(places)]
+        self.numbers, self.others = grown(self.numbers, groups), grown(self.others, groups)
+        self._add_integers(more.numbers[: len(places)], more.lowest, places)
         with np.errstate(invalid="ignore"):
             self.others[places] += more.others[: len(places)]
-        self._count(more.terms)
 
     def rounded(self, divisors: NDArray[np.int64], start: int = 0) -> Vector:
         """Return the sums of consecutive groups, each divided by an integer, as the nearest float64; nan if the integer is 0.
@@ -91,38 +89,23 @@ class ExactSums:
             start: the first group.
         """
         groups = slice(start, start + len(divisors))
-        lowest, highest = min(self.digits, default=0), max(self.digits, default=0)
-        numbers = np.zeros(len(divisors), object)
-        for position in range(highest, lowest - 1, -1):
-            numbers = (numbers << _BITS) + self._at(position)[groups].astype(object)
-        scale, divisor_scale = 1 << max(lowest * _BITS, 0), 1 << max(-lowest * _BITS, 0)
-        sums = _quotients(numbers * scale, divisors.astype(object) * divisor_scale).astype(np.float64)
+        sums = _quotients(self.numbers[groups], divisors.astype(object) << -_BITS * self.lowest).astype(np.float64)
         others = self.others[groups]
         return np.where(others == 0, sums, others)
 
-    def _at(self, position: int) -> NDArray[np.int64]:
-        """Return the sums of the digits at a position."""
-        if position not in self.digits:
-            self.digits[position] = np.zeros(len(self.others), np.int64)
-        return self.digits[position]
-
-    def _count(self, terms: int) -> None:
-        """Count terms, and carry digits before they overflow."""
-        self.terms += terms
-        if self.terms < _CARRY:
-            return
-        self.terms = 0
-        for position in range(min(self.digits, default=0), max(self.digits, default=-1) + 1):
-            digits = self._at(position)
-            carried = (digits + (1 << (_BITS - 1))) >> _BITS
-            if carried.any():
-                digits -= carried << _BITS
-                self._at(position + 1)[:] += carried
+    def _add_integers(self, numbers: NDArray[np.object_], position: int, places: slice | Indices) -> None:
+        """Add integers in the unit of a digit's position to the sums of groups."""
+        if position < self.lowest:
+            self.numbers <<= _BITS * (self.lowest - position)
+            self.lowest = position
+        self.numbers[places] += numbers << _BITS * (position - self.lowest)
 
 
 def grown(array: NDArray[Number], length: int) -> NDArray[Number]:
     """Return an array of at least a length, with zeros after its elements; repeated growth takes linear time."""
-    return array if len(array) >= length else np.pad(array, (0, max(length, 2 * len(array)) - len(array)))
+    if len(array) >= length:
+        return array
+    return np.concatenate([array, np.zeros(max(length - len(array), len(array)), array.dtype)])
 
 
 def _digits(values: Vector) -> Iterator[tuple[int, Vector]]:
@@ -181,7 +164,9 @@ class Totals:
         for values in results:
             totals.sums.append(ExactSums(len(keys)))
             totals.sums[-1].add(values, codes)
-        totals.firsts = [_first_rows(block, codes, len(keys)) if block.columns else Block(1, {}, {}, None, block.where, [0])]
+        first = np.zeros(block.rows, bool)
+        first[np.unique(codes, return_index=True)[1]] = True
+        totals.firsts = [only(block, first) if block.columns else Block(1, {}, {}, None, block.where, [0])]
         return totals
 
     def add(self, more: Totals) -> None:
@@ -206,15 +191,6 @@ class Totals:
             rows = self.rows[start : start + block.rows]
             yield block, [total.rounded(rows if mean else np.ones_like(rows), start) for total in self.sums]
             start += block.rows
-
-
-def _first_rows(block: Block, codes: Indices, groups: int) -> Block:
-    """Return the first row of each group."""
-    positions = np.empty(groups, np.intp)
-    positions[codes[::-1]] = np.arange(block.rows)[::-1]
-    first = np.zeros(block.rows, bool)
-    first[positions] = True
-    return only(block, first)
 
 
 def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
