@@ -14,8 +14,6 @@ from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.numerics import decompositions
 from autodiff_cli.numerics.special import ndtr
 
-# Sigmoid, softplus, silu and mish
-
 
 def sigmoid(x: Array) -> Any:
     # The argument of exp is never positive, so exp does not overflow and both tails have full precision.
@@ -48,14 +46,6 @@ def logit(p: Array) -> Any:
     return np.log(p / (1 - p))
 
 
-def silu(x: Array) -> Any:
-    return x * sigmoid(x)
-
-
-def mish(x: Array) -> Any:
-    return x * np.tanh(np.logaddexp(0, x))
-
-
 # gelu multiplies x by the probability that a standard normal variable is below x.
 
 _GELU_SCALE, _GELU_CUBE = decompositions.GELU_SCALE, decompositions.GELU_CUBE
@@ -74,15 +64,8 @@ def gelu(x: Array, approximate: str) -> Any:
     return x * (ndtr(x) if approximate == "none" else sigmoid(gelu_cubic(x, _GELU_CUBE, 0)))
 
 
-# Piecewise linear functions
-
-
 def hardtanh_backward(x: Array, y: Array, low: float, high: float, outside: float) -> Any:
     return np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()]
-
-
-def hardswish(x: Array) -> Any:
-    return x * np.minimum(np.maximum(x + 3, 0), 6) / 6
 
 
 def hardshrink(x: Array, lambd: float) -> Any:
@@ -121,9 +104,6 @@ def celu(x: Array, alpha: float) -> Any:
     if alpha == 0:
         raise ArgumentError("alpha cannot be 0 for CELU")
     return bent(x, alpha, 1 / alpha, 1.0)
-
-
-# Softmax
 
 
 def _shifted(x: Array, dim: int) -> tuple[Any, int | None]:

@@ -112,9 +112,6 @@ def on_diagonal(shape: Shape, wrap: bool) -> Any:
     return mask
 
 
-# Windows of arrays.
-
-
 def windows(length: int, size: int, step: int) -> Any:
     """Return the positions of the windows, one window in each row."""
     return np.arange(0, length - size + 1, step)[:, None] + np.arange(size)

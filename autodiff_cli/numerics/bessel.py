@@ -95,14 +95,6 @@ bessel_i = _of_order("iv")
 y0, y1 = _second_kind(0), _second_kind(1)
 
 
-def j0(x: Array) -> Any:
-    return bessel_j(x, 0)
-
-
-def j1(x: Array) -> Any:
-    return bessel_j(x, 1)
-
-
 _airy = from_scipy("airy")
 _SPLITTER = 2.0**27 + 1
 _HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17

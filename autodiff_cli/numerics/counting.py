@@ -64,10 +64,6 @@ def places_at(shape: Shape, key: Key) -> Positions:
     return np.arange(int(np.prod(shape))).reshape(shape)[key]
 
 
-def is_place(shape: Shape, dim: int, index: int) -> bool:
-    return bool(shape) and -shape[dimension(dim, len(shape))] <= index < shape[dim]
-
-
 def range_along(shape: Shape, dim: int, start: int | None, end: int | None, step: int) -> Key:
     """Return the index of the slices from start to end along a dimension."""
     return key_along(shape, dim, slice(start, end, step))

@@ -100,8 +100,6 @@ def sinc_slope(order: int) -> str:
     return "; ".join([*lines, f"({'small*' if order % 2 else ''}({close}) if near else s{order})*{math.pi**order!r}"])
 
 
-# Bessel functions
-
 _MOST_ORDER = 6
 
 
@@ -244,8 +242,6 @@ def elliptic_integral(order: int, second: bool) -> str | None:
     lines = [_means(), "near = abs(m) < 0.3; z = m if near else 0.0; u = 1.0 if near else m"]
     return "; ".join([*lines, f"inf if m == 1 else (({polynomial(series, 'z')}) if near else ({first})/u/c) if valid else nan"])
 
-
-# The gamma function
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 ZETA_LESS_1 = FITS["zeta_less_1"]
@@ -392,9 +388,6 @@ def polygamma_gap(n: int) -> str | None:
     return "; ".join([*lines, f"{'-' if n % 2 else ''}(total + rest) if positive else {plain}"])
 
 
-# The scaled complementary error function and Dawson's integral
-
-
 def far_faddeeva(order: int) -> float:
     """Return the absolute value from which the asymptotic series of the derivatives of these functions is accurate."""
     return math.sqrt(44 + 8 * order)
@@ -534,9 +527,6 @@ def faddeeva(order: int, imaginary: bool) -> str | None:
     return "; ".join([*lines, f"{beyond} if far else {'v' if imaginary else 'u'}{order}{scaled}"])
 
 
-# Elementary functions
-
-
 def round_to(decimals: int) -> str:
     """Return the decomposition of rounding to a number of decimals."""
     return f"round(x*1e{decimals})*1e{-decimals}" if decimals < 0 else f"round(x*1e{decimals})/1e{decimals}"
@@ -561,8 +551,6 @@ def inverse_power(n: int, imaginary: bool) -> str:
     top = {(1, False): "x", (1, True): "-y", (2, False): "(x - y)*(x + y)", (2, True): "-2*x*y"}.get((n, imaginary))
     return f"0 if x**2 + y**2 == 0 else ({top or ' '.join(terms).removeprefix('+ ')})/(x**2 + y**2){f'**{n}' if n > 1 else ''}"
 
-
-# Activation functions
 
 GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946

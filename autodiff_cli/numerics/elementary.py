@@ -1,4 +1,4 @@
-"""Elementary functions, applied element by element."""
+"""Elementary functions, signs, mantissas and exponents, element by element."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.dtypes import Array, in_one_type
+from autodiff_cli.autograd.primitives.types import Operand
 from autodiff_cli.errors import DtypeError
 
 
@@ -110,8 +111,6 @@ def tanh_slope(x: Array, t: Array) -> Any:
     return inverse_cosh * inverse_cosh
 
 
-# The reciprocals of the trigonometric functions, in radians.
-
 _reciprocal = np.errstate(divide="ignore")(np.reciprocal)
 
 
@@ -125,3 +124,24 @@ def csc(x: Array) -> Any:
 
 def cot(x: Array) -> Any:
     return _reciprocal(np.tan(x))
+
+
+copysign = in_one_type(np.copysign)
+
+
+@np.errstate(all="ignore")
+@in_one_type
+def ldexp(x: Array, y: Array) -> Any:
+    half = np.floor(y / 2)  # one power of two may overflow where the product does not
+    return x * np.exp2(half) * np.exp2(y - half)
+
+
+def frexp(x: Array) -> Any:
+    if x.dtype.kind != "f":
+        raise DtypeError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = np.frexp(x)
+    return mantissa, np.where(np.isfinite(x), exponent, 0).astype(np.int32)[()]
+
+
+def in_float64(x: Operand) -> Any:
+    return np.asarray(x, np.float64)[()]

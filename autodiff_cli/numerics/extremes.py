@@ -168,9 +168,6 @@ def _running(ufunc: np.ufunc) -> _Forward:
 cummax, cummin = _running(np.maximum), _running(np.minimum)
 
 
-# Sorted arrays, and elements selected by rank.
-
-
 def ordered(x: Array, dim: int, descending: bool) -> Any:
     """Return the positions that sort x; equal elements keep their order, and nan is the largest value."""
     if not descending:

@@ -26,9 +26,6 @@ def lost_dims(g: Value, beside: Shape) -> Shape:
     return (*range(ahead), *(ahead + i for i, length in enumerate(beside) if length == 1))
 
 
-# Rows of embeddings, and points where a similarity or distance has a kink.
-
-
 def rows(weight: Array, x: Positions, padding_idx: int | None) -> Any:
     if len(weight.shape) != 2:
         raise ShapeError(f"'weight' must be 2-D, but its shape is {list(weight.shape)}")
@@ -40,11 +37,6 @@ def rows(weight: Array, x: Positions, padding_idx: int | None) -> Any:
 def pair_positions(count: int, which: int) -> Positions:
     """Return the positions of the first (0) or the second (1) elements of all pairs."""
     return np.triu_indices(count, 1)[which]
-
-
-def slope_shape(shape: Shape, count: int) -> Shape:
-    """Return the shape in which a number of slopes broadcasts against x: one slope, or one for each channel."""
-    return (1,) * len(shape) if count == 1 else (1, count, *(1,) * (len(shape) - 2))
 
 
 def last_dims(shape: Shape) -> Shape:
@@ -64,13 +56,5 @@ def channel_shape(name: str, shape: Shape, *values: Value | None) -> Shape:
     return (shape[1], *[1] * (len(shape) - 2))
 
 
-def is_row(place: int, shape: Shape) -> bool:
-    return bool(shape) and -shape[0] <= place < shape[0]
-
-
 def some_zero(x1: Array, x2: Array, dim: int) -> Any:
     return np.any([np.any(np.all(x == 0, axis=dim if np.ndim(x) else None)) for x in (x1, x2)])
-
-
-def has_equal_rows(x: Array) -> bool:
-    return len(np.unique(x, axis=0)) < len(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -73,12 +74,7 @@ def _lambertw(x: Array, k: int, shift: int) -> Any:
     return value.astype(np.result_type(x, np.float32), copy=False)[()]
 
 
-def lambertw(x: Array, k: int) -> Any:
-    return _lambertw(x, k, 0)
-
-
-def lambertw_rise(x: Array, k: int) -> Any:
-    return _lambertw(x, k, 1)
+lambertw, lambertw_rise = (functools.partial(_lambertw, shift=shift) for shift in (0, 1))
 
 
 # Logarithms of probability densities.

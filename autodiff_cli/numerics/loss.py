@@ -73,11 +73,6 @@ def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Any:
     return reduced(-(target * positive + (1 - target) * negative), reduction)
 
 
-def of_logits(x: Array, target: Array, reduction: str) -> Any:
-    # log1p(exp(-abs(x))) does not overflow and is accurate.
-    return reduced(np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x))), reduction)
-
-
 def classes_of(target: Value, shape: Shape, ignored: int) -> tuple[Positions, Mask | None]:
     """Return the classes as whole numbers, and the mask of the rows with a class; ``None`` if all rows have one.
 
@@ -131,9 +126,6 @@ def nll(x: Array, target: Value, reduction: str, ignore_index: int) -> Any:
     )
     with np.errstate(invalid="ignore"):
         return total / np.float64(np.sum(valid)) if reduction == "mean" else total
-
-
-# Values and kinks of loss functions of margins.
 
 
 def soft_margin(x: Array, target: Array, reduction: str) -> Any:

@@ -155,8 +155,6 @@ def matrix_exp(x: Array) -> Any:
     return np.asarray(_expm(x)).astype(x.dtype, copy=False)
 
 
-# Determinants of matrices in batches, their logarithms and cofactors.
-
 _MOST_CONDITION = 1e5
 _FEW = 4
 """Up to this number of rows, the cofactors are the determinants of the minors: small ones beside large ones keep their digits."""
@@ -177,11 +175,6 @@ def minor_key(n: int, count: int) -> tuple[Any, ...]:
     """Return the NumPy index of the elements of all minors of a number of matrices."""
     rows, columns, _ = others(n)
     return np.arange(count).reshape(-1, 1, 1, 1, 1), rows, columns
-
-
-def minor_shape(shape: Shape) -> Shape:
-    n = shape[-1]
-    return (*shape[:-2], n, n, n - 1, n - 1)
 
 
 def minor_signs(x: Value) -> Any:
@@ -240,9 +233,6 @@ def slogdet(x: Array) -> Any:
     check_matrix("linalg.slogdet", x)
     with np.errstate(all="ignore"):
         return tuple(nan_kept(x, part)[()] for part in np.linalg.slogdet(x))
-
-
-# Eigenvalues, singular values, orthogonal factors and ranks.
 
 
 def eigh(x: Array) -> Any:

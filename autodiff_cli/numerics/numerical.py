@@ -31,10 +31,6 @@ def neighbour_key(dim: int, later: bool) -> Key:
     return (*(slice(None),) * dim, slice(1, None) if later else slice(None, -1))
 
 
-def column_shape(ndim: int) -> Shape:
-    return (-1, *(1,) * (ndim - 1))
-
-
 def has_points(points: Shape, samples: Shape, dim: int) -> bool:
     """Return whether there is one point for each sample along a dimension, in one vector or beside the samples."""
     lengths = points if len(points) == 1 else points[dim : dim + 1] if len(points) == len(samples) else ()
@@ -44,9 +40,6 @@ def has_points(points: Shape, samples: Shape, dim: int) -> bool:
 def positive_part(free: Any) -> Any:
     """Return a number of degrees of freedom, but 0 in place of a negative number; a tensor is unchanged."""
     return max(free, 0.0) if isinstance(free, (int, float)) else free
-
-
-# Statistics of arrays: several reductions at once, and reductions without nan.
 
 
 def numbers_for(x: Array, nan: Number | None, posinf: Number | None, neginf: Number | None) -> Any:

@@ -95,3 +95,7 @@ def put(x: Array, source: Array, key: Key, accumulate: bool) -> Any:
 
 def size_of(shape: Shape) -> int:
     return int(np.prod(shape))
+
+
+def is_place(shape: Shape, dim: int, index: int) -> bool:
+    return bool(shape) and -shape[dimension(dim, len(shape))] <= index < shape[dim]

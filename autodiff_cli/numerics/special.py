@@ -39,8 +39,6 @@ def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]
     return value[()]
 
 
-# Error functions
-
 erf = from_math(math.erf, "erf")
 _erfc_values = from_math(math.erfc, "erfc")
 
@@ -62,8 +60,6 @@ def erfinv_slope(x: Array) -> Any:
     middle = np.exp(y * y)
     return np.where(size < 0.5, middle, np.where(size == 1, math.inf, _erfcx(np.abs(y)) / (1 - size)))[()] * (_ROOT_PI / 2)
 
-
-# The normal distribution
 
 _ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
 
@@ -198,7 +194,7 @@ def _derivative(values: Any, sign: int, constant: float) -> Any:
     return forward
 
 
-_erfcx, _dawsn = from_scipy("erfcx"), from_scipy("dawsn")
+_dawsn = from_scipy("dawsn")
 
 
 # The Faddeeva function w(z) = exp(-z**2)*erfc(-i*z) of z = x + i*y, and its convolution with a scale.  The function w(z/s)/s is
@@ -209,7 +205,7 @@ _erfcx, _dawsn = from_scipy("erfcx"), from_scipy("dawsn")
 # or the midpoint rule, whichever has its nodes farther from z, with a correction for the pole at t = z (M. Al Azah and S. N.
 # Chandler-Wilde, SIAM Journal on Numerical Analysis 59, 2021); both are differentiated term by term, without cancellation.
 
-_wofz, _ROOT_PI, _ROOT_2 = from_scipy("wofz"), math.sqrt(math.pi), math.sqrt(2)
+_wofz = from_scipy("wofz")
 _STEP = decompositions.STEP
 _LEAST_FAR = 2.5
 
@@ -232,17 +228,10 @@ def _integral(z: Array, scale: Array, shift: Array, order: int) -> Any:
     for k in range(13):
         t = (k + shift) * _STEP
         u = t * scale
-        below = _power(_complex((z.real - u) * (z.real + u) - z.imag**2, 2 * z.real * z.imag), order + 1)
+        below = _complex((z.real - u) * (z.real + u) - z.imag**2, 2 * z.real * z.imag) ** (order + 1)
         above = sum(math.comb(order + 1, j) * powers[order + 1 - j] * u**j for j in range(0, order + 2, 2))
         total = total + np.where(t == 0, 1.0, 2.0) * np.exp(-t * t) * (above / below)
     return total * (1j * _STEP / math.pi * (-1) ** order * math.factorial(order))
-
-
-def _power(value: Any, exponent: int) -> Any:
-    product = value
-    for _ in range(exponent - 1):
-        product = product * value
-    return product
 
 
 def _bells(z: Array, order: int) -> list[Any]:
@@ -301,7 +290,8 @@ def _beyond(z: Array, scale: Array, order: int) -> Any:
     place = place - np.floor(place)
     shift = np.where((place >= 0.25) & (place <= 0.75), 0.0, 0.5)
     size = np.abs(z)
-    value = _complex(*(_scaled(part, size, order) for part in _parts(_integral(z / size, scale / size, shift, order))))
+    value = _integral(z / size, scale / size, shift, order)
+    value = _complex(_scaled(value.real, size, order), _scaled(value.imag, size, order))
     value[np.isinf(size)] = 0.0
     near = (z.imag < scale * (math.pi / _STEP)) & (np.abs(z.real) < 28 * scale)
     if np.any(near):
@@ -310,32 +300,19 @@ def _beyond(z: Array, scale: Array, order: int) -> Any:
     return value
 
 
-def _parts(value: Any) -> tuple[Any, Any]:
-    return value.real, value.imag
-
-
 def _part(value: Any, imaginary: bool) -> Any:
     return value.imag if imaginary else value.real
 
 
-def _above(function: Any) -> Any:
-    """Return a forward computation with the value nan outside of sigma >= 0 and gamma >= 0."""
-
-    @np.errstate(all="ignore")
-    def forward(x: Array, sigma: Array, gamma: Array) -> Any:
-        return np.where((sigma >= 0) & (gamma >= 0), function(x, sigma, gamma), np.nan)[()].astype(np.result_type(x, sigma, gamma))
-
-    return forward
-
-
 erfcx_slope = _derivative(_erfcx, 1, 2 / math.sqrt(math.pi))
 dawsn_slope = _derivative(_dawsn, -1, 1.0)
-voigt = _above(lambda x, sigma, gamma: faddeeva(x, gamma, sigma * math.sqrt(2), 0, False) / _ROOT_PI)
 
 
-def wofz_real(x: Array, y: Array) -> Any:
-    return faddeeva(x, y, np.ones(()), 0, False).astype(np.result_type(x, y), copy=False)
+@np.errstate(all="ignore")
+def voigt(x: Array, sigma: Array, gamma: Array) -> Any:
+    value = faddeeva(x, gamma, sigma * math.sqrt(2), 0, False) / _ROOT_PI
+    return np.where((sigma >= 0) & (gamma >= 0), value, np.nan)[()].astype(np.result_type(x, sigma, gamma))
 
 
-def wofz_imag(x: Array, y: Array) -> Any:
-    return faddeeva(x, y, np.ones(()), 0, True).astype(np.result_type(x, y), copy=False)
+def wofz_part(x: Array, y: Array, imaginary: bool) -> Any:
+    return faddeeva(x, y, np.ones(()), 0, imaginary).astype(np.result_type(x, y), copy=False)

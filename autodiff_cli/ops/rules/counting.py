@@ -9,8 +9,8 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics import counting as arrays
-from autodiff_cli.numerics.counting import extreme_shares, first_key, is_place, places_at, range_along, zero_elements, zeros_at
-from autodiff_cli.numerics.positions import size_of
+from autodiff_cli.numerics.counting import extreme_shares, first_key, places_at, range_along, zero_elements, zeros_at
+from autodiff_cli.numerics.positions import is_place, size_of
 from autodiff_cli.numerics.views import key_along
 from autodiff_cli.ops.creation import ones_like, zeros_like
 from autodiff_cli.ops.positions import scatter

@@ -11,8 +11,8 @@ from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.numerics import activation as activation_arrays, layers as arrays
 from autodiff_cli.numerics.activation import half_along
 from autodiff_cli.numerics.arithmetic import is_plain
-from autodiff_cli.numerics.layers import channel_shape, is_row, is_single, last_dims, lost_dims, machine_epsilon, pair_positions, slope_shape
-from autodiff_cli.numerics.positions import size_of
+from autodiff_cli.numerics.layers import channel_shape, is_single, last_dims, lost_dims, machine_epsilon, pair_positions
+from autodiff_cli.numerics.positions import is_place, size_of
 from autodiff_cli.numerics.shape import joined, listed
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.positions import index_select
@@ -54,7 +54,7 @@ def sum_beside(g: Any, shape: Any = (), beside: Any = ()) -> Any:
 def _prelu_composed(x: Any, weight: Any) -> Any:
     if not (len(weight.shape) < 2): raise ShapeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight.shape)}")
     if not ((size_of(weight.shape) == 1) or (size_of(weight.shape) == size_of(x.shape[1:2]))): raise ShapeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {size_of(weight.shape)} and channel size = {size_of(x.shape[1:2])}.")
-    shape = slope_shape(x.shape, size_of(weight.shape))
+    shape = ((1,) * len(x.shape)) if size_of(weight.shape) == 1 else ((1, size_of(weight.shape)) + ((1,) * (len(x.shape) - 2)))
     return prelu_kernel(x, weight if weight.shape == shape else reshape(weight, shape))
 prelu = declare.composed('prelu', _prelu_composed, dict(x=TENSOR, weight=TENSOR), tensors=('x', 'weight'), summary='x where x > 0, else weight*x, with one weight or one for each channel, which is the second dimension of x', formula='1 where x > 0 else weight, and 0 where x > 0 else x', smooth='x != 0, or weight = 1', kink=lambda x, weight: (x == 0) & np.any(weight != 1), convention='the derivative with respect to x at 0 is weight (PyTorch)', samples=(([0.7, -0.4], 0.25), ([[0.7, -0.4], [-1.2, -2.0]], [0.25, 0.1]), (-1.5, 0.2),), edges=((0.0, 0.25),))
 def _glu_composed(x: Any, dim: Any = -1) -> Any:
@@ -63,7 +63,7 @@ def _glu_composed(x: Any, dim: Any = -1) -> Any:
 glu = declare.composed('glu', _glu_composed, dict(x=TENSOR, dim=DIMENSION), tensors=('x',), summary='the first half of x along dim, multiplied by the sigmoid of the second half', formula='sigmoid(b), a*sigmoid(b)*sigmoid(-b) for the halves a and b of x', samples=(([0.3, -1.0, 2.0, 0.5],), ([[0.5, -1.0], [2.0, 0.1]], 0),), methods=())
 softmin = declare.composed('softmin', lambda x, dim=-1: softmax(-x, dim), dict(x=TENSOR, dim=DIMENSION), tensors=('x',), summary='softmax(-x) along dim', formula='s*(sum(g*s) - g) with s = softmin(x)', samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0),), methods=())
 def _embedding_composed(x: Any, weight: Any, padding_idx: Any = None) -> Any:
-    if not ((padding_idx is None) or is_row(padding_idx, weight.shape)): raise ArgumentError('Padding_idx must be within num_embeddings')
+    if not ((padding_idx is None) or is_place(weight.shape, 0, padding_idx)): raise ArgumentError('Padding_idx must be within num_embeddings')
     return embedding_rows(weight, x, padding_idx if padding_idx is None else (padding_idx % weight.shape[0]))
 embedding = declare.composed('embedding', _embedding_composed, dict(x=POSITIONS, weight=TENSOR, padding_idx=optional(WHOLE)), tensors=('weight',), summary='rows of the matrix weight at the positions x; the row padding_idx has the derivative 0', formula='the number of times that each row is taken', samples=(([1, 0, 1], [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]), ([[0, 1], [1, 1]], [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]), (1, [[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]]),), methods=())
 declare.python('one_hot', ('x', 'num_classes'), parameters=('x', 'num_classes'), defaults=(-1, ), tensors=(), kinds={'x': POSITIONS, 'num_classes': WHOLE}, summary='rows with a 1 at each position of x and 0 elsewhere; by default, the last class is the largest position', methods=())
@@ -78,7 +78,7 @@ def _pdist_composed(x: Any, p: Any = 2.0) -> Any:
     if not (len(x.shape) == 2): raise ShapeError(f"pdist only supports 2D tensors, got: {len(x.shape)}D")
     if not (p >= 0): raise GraphError('pdist only supports non-negative p values')
     return vector_norm(index_select(x, 0, pair_positions(x.shape[0], 0)) - index_select(x, 0, pair_positions(x.shape[0], 1)), p, 1)
-pdist = declare.composed('pdist', _pdist_composed, dict(x=TENSOR, p=NUMBER), tensors=('x',), summary='p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...', formula='(x[i] - x[j])/d for x[i], and its negative for x[j], for p = 2', smooth='no two rows are equal', kink=arrays.has_equal_rows, convention='the derivative of a distance that is 0 is 0 (PyTorch)', samples=(([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]],), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 3.0), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 1.0),), edges=(([[1.0, 2.0], [1.0, 2.0]],),), methods=())
+pdist = declare.composed('pdist', _pdist_composed, dict(x=TENSOR, p=NUMBER), tensors=('x',), summary='p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...', formula='(x[i] - x[j])/d for x[i], and its negative for x[j], for p = 2', smooth='no two rows are equal', kink=lambda x: len(np.unique(x, axis=0)) < len(x), convention='the derivative of a distance that is 0 is 0 (PyTorch)', samples=(([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]],), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 3.0), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 1.0),), edges=(([[1.0, 2.0], [1.0, 2.0]],),), methods=())
 def _bilinear_composed(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Any:
     if not (len(weight.shape) == 3): raise ShapeError(f"bilinear(): weight must have 3 dimensions, but its shape is {list(weight.shape)}")
     if not (x1.shape[(-1):] == weight.shape[1:2]): raise ShapeError(f"bilinear(): input1 size does not match weight size: got {x1.shape[-1] if x1.shape else 0} but expected {weight.shape[1]}")

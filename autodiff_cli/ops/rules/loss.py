@@ -100,7 +100,7 @@ cross_entropy_of_labels = declare('binary_cross_entropy', arrays.binary_cross_en
 def _cross_entropy_of_logits_by_x(g: Any, x: Any, target: Any, reduction: Any) -> Any:
     slope = ((1 - target) * sigmoid(x)) - (target * sigmoid(-x))
     return g * (slope * weight_of_one(reduction, x, target))
-cross_entropy_of_logits = declare('binary_cross_entropy_with_logits', arrays.of_logits, {'x': _cross_entropy_of_logits_by_x, 'target': lambda g, x, target_shape, reduction: g * (beside(x, target_shape) * (-weight_of_one(reduction, x, target_shape)))}, statics={'reduction': 'mean'}, kinds={'reduction': TEXT}, series='total', public=False)
+cross_entropy_of_logits = declare('binary_cross_entropy_with_logits', lambda x, target, reduction: arrays.reduced((np.maximum(x, 0) - (x * target)) + np.log1p(np.exp(-np.abs(x))), reduction), {'x': _cross_entropy_of_logits_by_x, 'target': lambda g, x, target_shape, reduction: g * (beside(x, target_shape) * (-weight_of_one(reduction, x, target_shape)))}, statics={'reduction': 'mean'}, kinds={'reduction': TEXT}, series='total', public=False)
 def _nll_of_rows_by_x(g: Any, target: Any, x_shape: Any, reduction: Any, ignore_index: Any) -> Any:
     classes = classes_of(target, x_shape, ignore_index)
     rows = expand(g * (-weight_of_row(classes[0], classes[1], reduction)), classes[0].shape)

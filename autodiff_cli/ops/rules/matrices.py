@@ -7,7 +7,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.numerics import matrices as arrays
-from autodiff_cli.numerics.matrices import half_lower, is_sound, is_vector, matrix_count, minor_key, minor_shape, minor_signs, uses_inverse
+from autodiff_cli.numerics.matrices import half_lower, is_sound, is_vector, matrix_count, minor_key, minor_signs, uses_inverse
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
@@ -21,7 +21,7 @@ symmetric: Any = lambda x: (x + mT(x)) / 2
 cofactors_of: Any = lambda x: (lift(det(x)) * mT(inv(x))) if uses_inverse(x) else cofactors_of_minors(x)
 def minors(x: Any) -> Any:
     n = x.shape[-1]
-    return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, matrix_count(x.shape))), minor_shape(x.shape))
+    return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, matrix_count(x.shape))), x.shape[:(-2)] + (n, n, n - 1, n - 1))
 def from_minors(g: Any, shape: Any = ()) -> Any:
     n = shape[-1]
     count = matrix_count(shape)

@@ -12,7 +12,7 @@ from autodiff_cli.errors import ShapeError
 from autodiff_cli.numerics import numerical as arrays
 from autodiff_cli.numerics.arithmetic import is_ordinary_tensor
 from autodiff_cli.numerics.extremes import is_repeated
-from autodiff_cli.numerics.numerical import column_shape, has_points, neighbour_key, positive_part, some_whole
+from autodiff_cli.numerics.numerical import has_points, neighbour_key, positive_part, some_whole
 from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.comparison import isnan
@@ -29,7 +29,7 @@ def areas(name: Any, y: Any, x: Any, dx: Any, at: Any) -> Any:
     if not (len(y.shape) > 0): raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
     if not ((x is None) or has_points(x.shape, y.shape, at)): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
     means = (y[neighbour_key(at, True)] + y[neighbour_key(at, False)]) / 2
-    return (means * dx) if x is None else ((means * (x[neighbour_key(at, True)] - x[neighbour_key(at, False)])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:(-1)], column_shape(len(y.shape) - at))))
+    return (means * dx) if x is None else ((means * (x[neighbour_key(at, True)] - x[neighbour_key(at, False)])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:(-1)], (-1,) + ((1,) * ((len(y.shape) - at) - 1)))))
 def sum_with_mean(by_measure: Any, g: Any, x: Any, dim: Any) -> Any:
     by_mean = (None) if g is None else spread(g / count(x.shape, dim), x.shape, dim)
     return by_mean if by_measure is None else (by_measure if by_mean is None else (by_measure + by_mean))
