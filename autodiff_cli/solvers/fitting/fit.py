@@ -16,7 +16,7 @@ from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.arguments import problem_of
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import CONVERGED, MOST, MOST_STEPS, Minimization, Minimizer
 from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit, fit_groups
-from autodiff_cli.solvers.fitting.predictions import derived_quantities, predict_with_bands, profiles
+from autodiff_cli.solvers.fitting.predictions import derived_quantity, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.result import Fit, judge
 from autodiff_cli.solvers.fitting.starts import with_starts
@@ -127,7 +127,7 @@ def fit(
         return SharedFit(problem, joint, tuple(derive))
     result = solve(problem, level, trace)
     if result.converged:
-        result.derived = derived_quantities(result, derive)
+        result.derived = [derived_quantity(result, text) for text in derive]
         result.profiles = profiles(result) if profile else {}
         result.prediction = None if predict is None else predict_with_bands(result, predict)
     return result

@@ -172,21 +172,17 @@ EQUALS_FIRST_ORDER = 0.1
 """The largest shift by terms of second order, in standard errors, for which the linear interval is trusted."""
 
 
-def derived_quantities(fit: Fit, texts: Iterable[str]) -> list[Record]:
-    """Return quantities with their standard errors and intervals: ``expression``, ``value``, ``std_error``, ``interval``.
+def derived_quantity(fit: Fit, text: str) -> Record:
+    """Return a quantity with its standard error and interval: ``expression``, ``value``, ``std_error``, ``interval``, ``linear``.
 
     Args:
         fit: the fit.
-        texts: expressions of the parameters, and of the names and functions that the model defines.
+        text: an expression of the parameters, and of the names and functions that the model defines.
 
     Raises:
         UnknownName: if an expression contains a name that is not a parameter.
         NotSolved: if a value or a derivative is not finite.
     """
-    return [_derived(fit, text) for text in texts]
-
-
-def _derived(fit: Fit, text: str) -> Record:
     problem, n = fit.problem, len(fit.point)
     (values,), (errors,) = derived_in_groups(problem, text, fit.point[None], fit.matrix[None])
     (results,) = (block[:, 0] for _, block in _quantity(problem, text, 1).blocks("second", fit.point))

@@ -111,14 +111,10 @@ class FitProblem:
         result.__dict__["model"] = self.model.with_columns(result.data.columns)
         return result
 
-    @property
-    def _residual(self) -> Syntax:
-        return self.statements.equations[0].residual
-
     @cached_property
     def model(self) -> Model:
         """The residuals: the left side minus the right side of the equation."""
-        return self.computing(self._residual)
+        return self.computing(self.statements.equations[0].residual)
 
     def computing(self, tree: Syntax, data: Mapping[str, Vector] | None = None) -> Model:
         """Return a function of the rows and the free parameters as a model.

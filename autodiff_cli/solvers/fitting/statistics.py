@@ -65,12 +65,6 @@ def quantile(level: float, dof: int, absolute: bool) -> float:
     return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
 
 
-def _robust_scale(residuals: Vector, dof: int) -> float:
-    """Return the standard deviation of normal errors from the median residual (Huber, "Robust Statistics", 5.1 and 7)."""
-    spread = float(np.median(np.abs(residuals))) / float(from_scipy("ndtri")(0.75))
-    return spread * math.sqrt(len(residuals) / dof)
-
-
 def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -> tuple[Record, Record]:
     """Return the statistics of the residuals: ``residual`` and ``statistics``.
 
@@ -112,8 +106,9 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
     }
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
     residual: Record = {"rss": rss, "std": std, "dof": dof, "rows": rows}
-    if not problem.loss.plain:
-        residual["robust_std"] = _robust_scale(problem.objective.residuals(point[None]), dof) if dof > 0 else None
+    if not problem.loss.plain:  # of normal errors, from the median residual (Huber, "Robust Statistics", 5.1 and 7)
+        spread = float(np.median(np.abs(problem.objective.residuals(point[None])))) / float(from_scipy("ndtri")(0.75))
+        residual["robust_std"] = spread * math.sqrt(rows / dof) if dof > 0 else None
     return residual, known
 
 

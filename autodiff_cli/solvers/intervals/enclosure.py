@@ -52,15 +52,13 @@ class Enclosure:
                 pass
         self._variables = {operand: i for i, operand in enumerate(variables)}
         self._results = [resolved(operand) for operand in results]
-        self._calls: list[tuple[Instruction, Rule | None, Call | None]] = []
+        self._calls: list[tuple[Instruction, Rule | None, Call]] = []
         self._machine_code: LoadedKernel | None = None
         for operand in needed(self._results):
             primitive = operand.primitive
             if primitive is not None:
-                call = Call(primitive.forward, operand.statics)
-                self._calls.append(
-                    (operand, primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity), call)
-                )
+                rule = primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity)
+                self._calls.append((operand, rule, Call(primitive.forward, operand.statics, primitive.name)))
 
     def __call__(self, low: Box, high: Box) -> list[Interval]:
         """Return an enclosure of each result.
@@ -132,22 +130,15 @@ class Enclosure:
             known = self._run(low, high, taken)
             if not all(bool(_operand(known, result).holds(0.0)) for result in self._results):
                 continue
-            broken = (
-                (op, self._pieces(known, op, call)) for op, _, call in self._calls if op not in taken and not known[op].regular
-            )
-            op, options = next((pair for pair in broken if pair[1]), (None, []))
-            if op is None:
+            for op, _, call in self._calls:
+                if op not in taken and not known[op].regular:
+                    options = pieces(call, tuple(_operand(known, operand) for operand in op.operands), known[op])
+                    waiting += [{**taken, op: option} for option in options]
+                    if options:
+                        break
+            else:
                 return False
-            waiting += [{**taken, op: option} for option in options]
         return False
-
-    def _pieces(self, known: dict[Operand, Interval], op: Instruction, call: Call | None) -> list[Interval]:
-        assert op.primitive is not None
-        return (
-            []
-            if call is None
-            else pieces(op.primitive.name, call, tuple(_operand(known, operand) for operand in op.operands), known[op])
-        )
 
     def _run(self, low: Box, high: Box, taken: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
         """Return the intervals of all instructions; ``taken`` has those that are already decided."""
@@ -158,7 +149,7 @@ class Enclosure:
                 if op in taken:
                     known[op] = taken[op]
                 else:
-                    known[op] = UNBOUNDED if rule is None or call is None else rule(call, operands)
+                    known[op] = UNBOUNDED if rule is None else rule(call, operands)
         return known
 
 

@@ -43,10 +43,10 @@ _POSITIVE = (0.0, _INF)
 
 
 class Call:
-    """A call of a primitive: the function that computes it, and its static arguments."""
+    """A call of a primitive: the function that computes it, its static arguments, and its name."""
 
-    def __init__(self, forward: Callable[..., object], statics: Sequence[object]) -> None:
-        self.statics = statics
+    def __init__(self, forward: Callable[..., object], statics: Sequence[object] = (), name: str = "") -> None:
+        self.name, self.statics = name, statics
         self._forward = forward
 
     def __call__(self, *arrays: Bounds) -> Bounds:
@@ -68,10 +68,6 @@ def _falling(domain: Pair = _EVERYWHERE, bounds: Pair = _EVERYWHERE, exact: Pair
     return lambda call, x: decreasing(x[0], call, domain, bounds, exact, ulps)
 
 
-def _even(call: Call, x: tuple[Interval, ...]) -> Interval:
-    return even(x[0], call)
-
-
 def _passes(x: Interval, offset: float, period: float) -> Mask:
     """Return whether an interval contains, or nearly contains, a number ``offset + k*period`` for an integer k."""
     low, high = (x.low - offset) / period, (x.high - offset) / period
@@ -90,12 +86,6 @@ def _wave(call: Call, x: Interval, top: float) -> Interval:
     thin = (x.low == 0) & (x.high == 0) & (top > 0)
     low, high = (np.where(x.empty, np.nan, np.where(thin, 0.0, end)) for end in (low, high))
     return Interval(low, high, x.regular)
-
-
-def _tan(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    x = operands[0]
-    result = increasing(x, call)
-    return chosen(_passes(x, np.pi / 2, np.pi), UNBOUNDED, result)
 
 
 def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
@@ -242,10 +232,10 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("atanh", "asin"), _rising((-1.0, 1.0))),
     "acos": _falling((-1.0, 1.0), (0.0, 4.0), (1.0, 0.0)),
     "acosh": _rising((1.0, _INF), _POSITIVE, (1.0, 0.0)),
-    **dict.fromkeys(("cosh", "i0"), _even),
+    **dict.fromkeys(("cosh", "i0"), lambda call, x: even(x[0], call)),
     "sin": lambda call, x: _wave(call, x[0], np.pi / 2),
     "cos": lambda call, x: _wave(call, x[0], 0.0),
-    "tan": _tan,
+    "tan": lambda call, x: chosen(_passes(x[0], np.pi / 2, np.pi), UNBOUNDED, increasing(x[0], call)),
     "atan2": _atan2,
     "hypot": _hypot,
     "sigmoid": _rising(bounds=(0.0, 1.0), exact=(0.0, 0.5)),
@@ -269,20 +259,19 @@ RULES: dict[str, Rule] = {
     "isfinite": _finite,
     **dict.fromkeys(("isnan", "isinf"), lambda call, x: _not(call, (_finite(call, x),))),
     **SPECIAL_RULES,
-    "floor_divide": lambda _, x: _steps(Call(np.floor, ()), (div(*x),)),
+    "floor_divide": lambda _, x: _steps(Call(np.floor), (div(*x),)),
 }
 """The rules by the name of the primitive; powers have three primitives of one name, see ``rule_of``."""
 
 
-def pieces(name: str, call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
+def pieces(call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
     """Return intervals that cover the values of a call on one box that is not continuous there; none if it cannot be covered.
 
     Args:
-        name: the name of the primitive.
         call, operands: the call.
         interval: its interval, which is the union of the pieces.
     """
-    first = operands[0]
+    first, name = operands[0], call.name
     if name in _REMAINDERS:
         divisor = operands[1] if len(operands) == 2 else point(call.number())
         quotient = div(first, divisor)

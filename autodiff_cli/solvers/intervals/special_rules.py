@@ -24,11 +24,6 @@ _LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)
 """The minimum of the logarithm of the gamma function (DLMF 5.4.20)."""
 
 
-def _falling(call: Call, x: tuple[Interval, ...]) -> Interval:
-    """Return the values of a decreasing positive function of positive numbers."""
-    return decreasing(x[0], call, _POSITIVE, _POSITIVE, _NOWHERE, SPECIAL)
-
-
 def _valley(argument: float, value: float) -> Rule:
     """Return the rule of a convex function of positive numbers with its minimum inside."""
 
@@ -114,7 +109,7 @@ SPECIAL_RULES: dict[str, Rule] = {
     **dict.fromkeys(("j0", "j1", "bessel_j"), _mean_value(np.ones_like, (-1.0, 1.0), _INF, 5e-15)),
     **dict.fromkeys(("lambertw", "lambertw_rise"), _lambertw),
     "expi": _expi,
-    "exp1": _falling,
+    "exp1": lambda call, x: decreasing(x[0], call, _POSITIVE, _POSITIVE, _NOWHERE, SPECIAL),
     "gammainc": _monotone(-1, 1, inside=_positive, bounds=(0.0, 1.0)),
     "gammaincc": _monotone(1, -1, inside=_positive, bounds=(0.0, 1.0)),
     "betainc": _monotone(-1, 1, 1, inside=_positive, bounds=(0.0, 1.0)),

@@ -82,7 +82,9 @@ def _solved(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate 
     """Return the certificate of the point that Newton's method finds from the end of a search."""
     if _is_endless(problem, x):
         return None
-    guesses = (_is_near(problem, x), problem.equality)
+    sizes = np.linalg.norm(problem.slopes(x)[1], axis=1)
+    is_near = problem.values(x)[1] <= _NEAR * sizes * max(1.0, float(np.max(np.abs(x))))
+    guesses = (is_near, problem.equality)
     results = [solve_active_set(problem, x, guess, typical) for guess in guesses]
     return next((result for result in results if result is not None and result.is_critical), results[0])
 
@@ -154,12 +156,6 @@ def _downhill(problem: MinimumProblem, part: float) -> Vector:
 def _finite(numbers: Vector) -> Vector:
     """Return numbers with large ones in place of those that are not finite."""
     return np.asarray(np.nan_to_num(numbers, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE))
-
-
-def _is_near(problem: MinimumProblem, x: Vector) -> Mask:
-    """Return which constraints hold with equality, or nearly."""
-    sizes = np.linalg.norm(problem.slopes(x)[1], axis=1)
-    return np.asarray(problem.values(x)[1] <= _NEAR * sizes * max(1.0, float(np.max(np.abs(x)))))
 
 
 def _restored(problem: MinimumProblem, x: Vector) -> Vector:

@@ -32,15 +32,9 @@ class Constraint(NamedTuple):
 
     Attributes:
         text: the constraint as given; with the number of the element if it has several.
+        function: the tree of the function.
         equality: whether the function must be 0.
     """
-
-    text: str
-    equality: bool
-
-
-class _Parsed(NamedTuple):
-    """A constraint as a tree: the function, and whether it must be 0."""
 
     text: str
     function: Syntax
@@ -64,6 +58,7 @@ class MinimumProblem:
         constraints: the constraints, one for each element.
         low, high: the bounds, of length n; infinite where a variable has none.
         start: the start, moved into the bounds.
+        rows: the number of the program of each value: of the objective, then of each constraint.
         seconds: the time for evaluations; the next one raises ``OutOfTime``.
 
     Raises:
@@ -105,25 +100,21 @@ class MinimumProblem:
                 hint="reduce it to a number, for example with sum(...)",
             )
         self.constraints = [
-            Constraint(constraint.text if size == 1 else f"{constraint.text} [{i}]", constraint.equality)
+            constraint if size == 1 else constraint._replace(text=f"{constraint.text} [{i}]")
             for constraint, size in zip(parsed, values[1:], strict=True)
             for i in range(size)
         ]
-        self._programs = [i for i, size in enumerate(values) for _ in range(size)]
+        self.rows = [i for i, size in enumerate(values) for _ in range(size)]
         self.equality = np.array([constraint.equality for constraint in self.constraints], bool)
         check_names(bounds or {}, self._names, "bounds", "variable")
-        self._bound(bounds or {})
+        ends = {name: (bounds or {}).get(name, (-np.inf, np.inf)) for name in self.system.names}
+        sides = [{name: np.full(self.system.shapes[name], end[side]) for name, end in ends.items()} for side in (0, 1)]
+        self.low, self.high = map(self.system.flat, sides)
+        self.start = np.clip(self.system.start, self.low, self.high)
         if not self.size:
             raise UsageError("the variables are not given", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")
         self.seconds = np.inf
         self._last: dict[str, tuple[bytes, Vector]] = {}
-
-    def _bound(self, bounds: Mapping[str, Interval]) -> None:
-        system = self.system
-        ends = {name: bounds.get(name, (-np.inf, np.inf)) for name in system.names}
-        self.low = system.flat({name: np.full(system.shapes[name], low) for name, (low, _) in ends.items()})
-        self.high = system.flat({name: np.full(system.shapes[name], high) for name, (_, high) in ends.items()})
-        self.start = np.clip(system.start, self.low, self.high)
 
     def local(self, error: AutodiffError) -> AutodiffError:
         """Return an error whose place is in the expression or in one constraint, not in the joined text."""
@@ -151,10 +142,6 @@ class MinimumProblem:
     def is_bounded(self) -> bool:
         """Whether a variable has a bound."""
         return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-
-    def program(self, row: int) -> int:
-        """Return the number of the program that computes a row: row 0 is the objective, and row i is constraint i - 1."""
-        return self._programs[row]
 
     def values(self, x: Vector) -> tuple[float, Vector]:
         """Return f and c at a point."""
@@ -202,7 +189,7 @@ class MinimumProblem:
         return np.concatenate([[self.sign], np.zeros(len(self.constraints)) if multipliers is None else -multipliers])
 
 
-def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[_Parsed]]:
+def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[Constraint]]:
     """Return the program of the objective, and the constraints with the definitions of the objective."""
     whole = equations(expression, known)
     if len(whole.equations) > 1 or whole.equations[0].right is not None:
@@ -213,7 +200,7 @@ def _statements(expression: str, source: str, subject: Sequence[str], known: set
             source=expression,
             hint=f"state an equation as a constraint: {setting('subject', _quoted(whole.text(wrong)))}",
         )
-    parsed: list[_Parsed] = []
+    parsed: list[Constraint] = []
     start = len(expression) + 1
     for text in subject:
         # The constraint is parsed at its place in the joined source, after blanks, so that its spans refer to that source.
@@ -230,10 +217,10 @@ def _statements(expression: str, source: str, subject: Sequence[str], known: set
     return whole.program(whole.equations[0].left), parsed
 
 
-def _constraints(parsed: Equations, equation: Equation) -> list[_Parsed]:
+def _constraints(parsed: Equations, equation: Equation) -> list[Constraint]:
     """Return the functions of a constraint; ``0 <= x <= 1`` has two."""
     if equation.right is not None:
-        return [_Parsed(parsed.text(equation), equation.residual, True)]
+        return [Constraint(parsed.text(equation), equation.residual, True)]
     parts = equation.left.children
     signs = [part.text for part in parts[1::2]]
     if equation.left.kind != "comparison" or not all(sign == "==" or sign in _GREATER for sign in signs):
@@ -247,9 +234,8 @@ def _constraints(parsed: Equations, equation: Equation) -> list[_Parsed]:
     for left, sign, right in zip(parts[::2], signs, parts[2::2], strict=False):
         first, second = (right, left) if _GREATER.get(sign, 1) < 0 else (left, right)
         text = parsed.source[left.span[0] : right.span[1]] if len(signs) > 1 else parsed.text(equation)
-        result.append(
-            _Parsed(" ".join(text.split()), Syntax("sub", [first, second], "", (left.span[0], right.span[1])), sign == "==")
-        )
+        difference = Syntax("sub", [first, second], "", (left.span[0], right.span[1]))
+        result.append(Constraint(" ".join(text.split()), difference, sign == "=="))
     return result
 
 
@@ -275,7 +261,7 @@ def check_start(problem: MinimumProblem) -> None:
     name = "the expression" if wrong[0] == 0 else f"the constraint {problem.constraints[wrong[0] - 1].text}"
     what = f"the gradient of {name}" if np.isfinite(row[0]) else name
     error = NotSolved(f"{what} is {number} at the start", hint=f"change the start with {setting('at')}")
-    evaluation = problem.system.evaluation(problem.program(int(wrong[0])), x)
+    evaluation = problem.system.evaluation(problem.rows[wrong[0]], x)
     gradients = [
         (f"the derivative with respect to {label}", slope) for label, slope in zip(problem.system.labels, row[1:], strict=True)
     ]

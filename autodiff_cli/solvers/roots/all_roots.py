@@ -185,7 +185,8 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
                     continue
             check = _signed(problem, check)
             touches = check.proof == "touching"
-            crowded = check.multiplicity > 1 and any(_is_within(root, check) for root in roots.checks if root.multiplicity == 1)
+            simple = [root.point.x for root in roots.checks if root.multiplicity == 1]
+            crowded = check.multiplicity > 1 and any(np.all(np.abs(x - check.point.x) <= check.error) for x in simple)
             if (touches and check.multiplicity % 2) or crowded:  # a residual that changes its sign does not touch 0
                 roots.unresolved.append(check.point.x)
             else:
@@ -206,11 +207,6 @@ def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high:
     (roots.unresolved if regular or hidden or _vanishes(problem, middle, reach) else roots.undefined).append(place)
     roots.complete = False
     return np.stack([middle - reach, middle + reach])
-
-
-def _is_within(root: Verification, neighbour: Verification) -> bool:
-    """Return whether a root is within the error of another."""
-    return bool(np.all(np.abs(root.point.x - neighbour.point.x) <= neighbour.error))
 
 
 def _alone(problem: RootProblem, check: Verification, box: Vector) -> Vector:

@@ -190,18 +190,11 @@ def sensitivities(problem: RootProblem, x: Vector, constants: Sequence[str]) -> 
         slopes = -np.linalg.pinv(jacobian[:, :n]) @ jacobian[:, n:]
     else:
         slopes = -np.linalg.pinv(matrix) @ (jacobian[:, n:] / rows[:, None]) / columns[:, None]
+    rows_of, columns_of = ([int(np.prod(whole.shapes[name])) for name in names] for names in (system.names, constants))
     result: dict[str, dict[str, Vector]] = {}
-    row = 0
-    for name in system.names:
-        shape = system.shapes[name]
-        size, column = int(np.prod(shape)), 0
-        result[name] = {}
-        for a in constants:
-            width = int(np.prod(whole.shapes[a]))
-            block = slopes[row : row + size, column : column + width]
-            result[name][a] = block.reshape((*shape, *whole.shapes[a]))[()]
-            column += width
-        row += size
+    for name, part in zip(system.names, np.split(slopes, np.cumsum(rows_of)[:-1]), strict=True):
+        blocks = zip(constants, np.split(part, np.cumsum(columns_of)[:-1], axis=1), strict=True)
+        result[name] = {a: block.reshape((*whole.shapes[name], *whole.shapes[a]))[()] for a, block in blocks}
     return result
 
 

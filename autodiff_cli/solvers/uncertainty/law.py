@@ -8,7 +8,7 @@ formula, because a linear combination of jointly estimated quantities has the de
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,25 +27,13 @@ def check_order(order: int) -> None:
         raise UsageError(f"the order must be 1 or 2, not {order}", hint=f"use {setting('order', '2')} for terms of second order")
 
 
-class SecondOrder(NamedTuple):
-    """The terms of second order of N results.
-
-    Attributes:
-        shift: the differences of the expected values and the values at the estimates.
-        variance: the variances that are added to those of first order; they may be negative.
-    """
-
-    shift: Vector
-    variance: Vector
-
-
 def second_order(
     gradient: Matrix, hessian: Stack, third: Matrix | None, cubes: Matrix | None, correlation: Matrix, excess: Vector
-) -> SecondOrder:
-    """Return the terms of second order of N results, from derivatives that are multiplied by the uncertainties of their variables.
+) -> tuple[Vector, Vector]:
+    """Return the shifts of N expected values, and what is added to their variances, from derivatives times uncertainties.
 
     With the correlation matrix R, the shift is ``tr(H R)/2``, and the variance ``tr(H R H R)/2 + g R t`` for normal quantities.
-    For a distribution with an excess, the excess times ``f_jj**2/4 + f_j*f_jjj/3`` is added.
+    For a distribution with an excess, the excess times ``f_jj**2/4 + f_j*f_jjj/3`` is added.  What is added may be negative.
 
     Args:
         gradient: the first derivatives, of shape (n, N).
@@ -59,10 +47,10 @@ def second_order(
     variance = np.einsum("ijr,jir->r", product, product) / 2 + np.einsum("i,iir->r", excess, hessian**2) / 4
     if third is not None and cubes is not None:
         variance += np.einsum("ir,ij,jr->r", gradient, correlation, third) + np.einsum("i,ir,ir->r", excess, gradient, cubes) / 3
-    return SecondOrder(np.einsum("iir->r", product) / 2, variance)
+    return np.einsum("iir->r", product) / 2, variance
 
 
-def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vector, has_third: bool = True) -> SecondOrder:
+def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vector, has_third: bool = True) -> tuple[Vector, Vector]:
     """Return the terms of second order of element i of the results of a system, as those of one row; see ``second_order``."""
     u = joint.u[:, None]
     third, cubes = np.zeros_like(u), np.zeros_like(u)

@@ -302,8 +302,7 @@ class _Calculation:
         _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
         has_third = self.order == 2 or len(joint.x) <= MOST_TRACED
-        second = law.second_order_of_output(self.system, joint, i, gradient, has_third)
-        shift, more = float(second.shift[0]), float(second.variance[0])
+        shift, more = (float(part[0]) for part in law.second_order_of_output(self.system, joint, i, gradient, has_third))
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
         u = math.sqrt(max(variance, 0.0))
         enough = self._judge(name, u, shift, more)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Stated = str | ArrayLike | list["Stated"] | tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, str]
     """A value: a text, a number, an array, a list of these, or a pair of a value and its uncertainty."""
+    Part = tuple[Array, list[Distribution | None]]
+    """A value, and the distribution of each of its elements in row-major order; ``None`` for no uncertainty."""
 
 _DIGITS = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\((\d+\.?\d*|\.\d+)\)([eE][+-]?\d+)?$")
 """``9.801(22)e-3``."""
@@ -48,13 +50,6 @@ class Quantities(NamedTuple):
     def labels(self) -> list[str]:
         """The name of each element."""
         return [label for name, value in self.values.items() for label in element_names(name, value.shape)]
-
-
-class _Part(NamedTuple):
-    """A value, and the distribution of each of its elements in row-major order; ``None`` for no uncertainty."""
-
-    value: Array
-    distributions: list[Distribution | None]
 
 
 def quantities(
@@ -132,17 +127,17 @@ def _named(name: str, value: Array, distributions: list[Distribution | None]) ->
     return {label: spread for label, spread in zip(labels, distributions, strict=True) if spread is not None}
 
 
-def _part(statement: Stated, name: str) -> _Part:
+def _part(statement: Stated, name: str) -> Part:
     text = statement.strip() if isinstance(statement, str) else ""
     if isinstance(statement, list) or (text.startswith("[") and text.endswith("]")):
         parts = [
             _part(item, name)
             for item in (statement if isinstance(statement, list) else filter(None, split_outside_brackets(text[1:-1])))
         ]
-        if len({part.value.shape for part in parts}) > 1:
+        if len({value.shape for value, _ in parts}) > 1:
             raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
-        value = np.stack([part.value for part in parts]) if parts else np.zeros(0)
-        return _Part(value, [spread for part in parts for spread in part.distributions])
+        value = np.stack([value for value, _ in parts]) if parts else np.zeros(0)
+        return value, [spread for _, spreads in parts for spread in spreads]
     if isinstance(statement, str):
         return _text(text, name)
     if isinstance(statement, tuple):
@@ -151,30 +146,30 @@ def _part(statement: Stated, name: str) -> _Part:
         value = _numbers(statement[0], "at", name)
         kind = split_distribution(f"0 {statement[2]}")[1] if len(statement) == 3 else Distribution()
         sizes = _spread_over(_numbers(statement[1], "u", name), name, value)
-        return _Part(value, [replace(kind, size=float(size)) for size in sizes])
+        return value, [replace(kind, size=float(size)) for size in sizes]
     value = _numbers(statement, "at", name)
-    return _Part(value, [None] * value.size)
+    return value, [None] * value.size
 
 
-def _text(text: str, name: str) -> _Part:
+def _text(text: str, name: str) -> Part:
     body, kind = split_distribution(text)
     digits = _DIGITS.match(body)
     if digits is not None:
         number, within, exponent = Decimal(digits[1]), Decimal(digits[2]), int((digits[3] or "e0")[1:])
         places = exponent if "." in digits[2] else exponent + int(number.as_tuple().exponent)
-        return _Part(np.array(float(number.scaleb(exponent))), [replace(kind, size=float(within.scaleb(places)))])
+        return np.array(float(number.scaleb(exponent))), [replace(kind, size=float(within.scaleb(places)))]
     scaled = _SCALED.match(body)
     sides = _SIGN.split(scaled[1] if scaled else body)
     if len(sides) == 2 and sides[0].strip():
         factor = float(f"1e{scaled[2]}") if scaled else 1.0
         value = constant_value(sides[0].strip(), "at", name) * factor
         sizes = _sizes(sides[1].strip(), name, value, factor)
-        return _Part(value, [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)])
+        return value, [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)]
     if body != text:
         message = f"the value of '{name}' names a distribution, but states no uncertainty: {text}"
         raise UsageError(message, hint=f"write {setting('at', f'{name}={body}±0.1 {kind.kind}')}")
     value = _numbers(text, "at", name)
-    return _Part(value, [None] * value.size)
+    return value, [None] * value.size
 
 
 def _uncertainty(statement: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:

@@ -20,7 +20,7 @@ from autodiff_cli.errors import DataError, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.compile import compile_terms, names_and_values
 from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.uncertainty.joint import correlation_matrix
-from autodiff_cli.solvers.uncertainty.law import SecondOrder, check_order, second_order
+from autodiff_cli.solvers.uncertainty.law import check_order, second_order
 from autodiff_cli.solvers.uncertainty.outputs import outputs
 from autodiff_cli.solvers.uncertainty.quantities import quantities, row_distribution
 from autodiff_cli.solvers.uncertainty.result import tolerances
@@ -218,7 +218,7 @@ class UncertainRows(RowMap):
         shares = np.divide([*squares, *rest], variance, out=np.zeros((len(squares) + len(rest), len(value))), where=variance > 0)
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
-    def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> SecondOrder:
+    def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> tuple[Array, Array]:
         hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
         if self._depth > 2:
             cube = self._scaled(derivatives, u, 3)
