@@ -52,7 +52,7 @@ BUDGETS = {
     "lesson": 2031,
     "nn": 496,
     "notes": 2202,
-    "numerics": 4470,
+    "numerics": 4310,
     "ops": 5091,
     "optim": 352,
     "plotting": 2178,
@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1556,
     "root": 1633,
     "script": 1622,
-    "solvers": 12630,
+    "solvers": 12541,
     "symbolic": 4966,
     "utils": 284,
 }
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 76_876
+MOST_LINES = 76_640
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
