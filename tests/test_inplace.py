@@ -141,3 +141,12 @@ def test_an_input_changed_after_tanh_or_sigmoid_is_found_again(function: Any, va
 def test_attributes_of_tensors_are_read_without_a_hook() -> None:
     assert not hasattr(ad.Tensor, "__getattr__")  # CPython reads the slots of such a class slowly
     assert ad.Tensor.__getattribute__ is object.__getattribute__
+
+
+def test_other_elements_of_the_changed_memory_are_read_before_the_change() -> None:
+    x = ad.tensor([[1.0, 2.0], [4.0, 5.0]])
+    x.div_(x.T)
+    assert x.tolist() == [[1.0, 0.5], [2.0, 1.0]]
+    x[1:].add_(x[:-1])
+    x[[0, 1]] = x[1:]
+    assert x.tolist() == [[3.0, 1.5], [3.0, 1.5]]

@@ -6,8 +6,7 @@ the history of the result.  Changes are counted, so that the backward pass rejec
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,6 @@ from autodiff_cli.ops.rules.elementary import trunc
 from autodiff_cli.ops.shape import reshape
 
 _NAMES = IN_PLACE.split()
-_COMPARISONS = {
-    **{name: name for name in ("eq", "ge", "gt", "le", "lt", "ne")},
-    **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
-}
 _RESHAPED = {"t": 1, "transpose": 1, "swapaxes": 1, "swapdims": 1, "unsqueeze": 1, "squeeze": 3}
 """Operations that return a view, whose in-place methods change the shape; and the number in the name of the node."""
 _OPERATORS = {
@@ -52,23 +47,7 @@ _OPERATORS = {
 }
 
 
-OVERLAP = (
-    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
-    "to advanced indexing e.g. tensor[indices] = tensor"
-)
-
-SHARED = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
-_OVERLAPPING = (
-    *("masked_fill", "masked_scatter", "index_fill", "index_put", "nan_to_num", "ldexp"),
-    *("addmm", "addmv", "addbmm", "baddbmm"),
-)
-"""In-place methods whose arguments may have elements in common with the tensor, as in PyTorch."""
-
-
-def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | None = None) -> Tensor:
+def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool = False) -> Tensor:
     """Replace the values and the history of ``tensor`` with the values and the history of ``compute(old)``.
 
     If the tensor is a view, the new history passes through its base tensor, and so do the histories of the other views.
@@ -76,8 +55,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     Args:
         tensor: the tensor.
         compute: the ordinary operation.
-        overlap: whether elements of an expanded tensor, which share memory, may be written: ``None`` for an error, the name of
-            the operation for PyTorch's warning, an empty text for permission.
+        one_value: whether all elements of the result are equal, so that elements which share memory may be written.
 
     Raises:
         GraphError: if operations are recorded and the tensor is a leaf that requires grad, or a view of such a leaf; if the
@@ -115,13 +93,12 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], overlap: str | N
     if recording and result._requires_grad and not tensor._requires_grad:
         _check_recorded(tensor, view)
     rebases = recording and (result._requires_grad or tensor._requires_grad)
-    target = _writable_target(tensor, overlap)
+    target = _writable_target(tensor, one_value)
     (count_change if rebases else mark_changed)(tensor)  # a rebase derives the histories of views itself
     if target is None:
         tensor._data = result._data.astype(tensor._data.dtype)
     else:
-        changed = _changed_elements(old._data, result._data) if overlap and _overlaps(target) else True
-        np.copyto(target, result._data, casting="unsafe", where=changed)  # the types were compared above
+        np.copyto(target, result._data, casting="unsafe")  # the types were compared above
     if rebases:
         rebase_history(tensor, result)
     return tensor
@@ -154,22 +131,14 @@ def _overlaps(array: Array) -> bool:
     )
 
 
-def _changed_elements(old: Array, new: Array) -> Any:
-    """Return where an array differs from its old values; nan does not differ from nan."""
-    return (new != old) & ~(np.isnan(new) & np.isnan(old))
-
-
-def _writable_target(tensor: Tensor, overlap: str | None) -> Array | None:
+def _writable_target(tensor: Tensor, one_value: bool) -> Array | None:
     """Return the array to write into, or ``None`` for a NumPy scalar, which is replaced."""
     if not isinstance(tensor._data, np.ndarray):
         return None
     target: Array = tensor._data
-    overlaps = _overlaps(target)
-    if overlaps and overlap:
-        warnings.warn(OVERLAP.format(overlap), UserWarning, stacklevel=4)
     if not target.flags.writeable:  # NumPy does not allow changes of a broadcast view
         target = writable(target)
-    if not target.flags.writeable or (overlaps and overlap is None):
+    if not target.flags.writeable or (_overlaps(target) and not one_value):
         raise GraphError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -229,17 +198,12 @@ def _node_type_numbered(kind: type[Node], number: int) -> type[Node]:
 _NUMBERED: dict[str, type[Node]] = {}
 
 
-def _install_method(name: str, ordinary: Callable[..., Tensor] | None = None) -> None:
+def _install_method(name: str) -> None:
     """Add the in-place method of a function."""
-    overlap = f"{name}_" if name in ("masked_fill", "index_put") else None
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if name not in _OVERLAPPING:
-            _check_apart(self, (*args, *kwargs.values()))
-        if ordinary is not None:
-            return change(self, lambda old: ordinary(old, *args, **kwargs), overlap)
         FUNCTIONS.get(name)  # installs the method
-        return change(self, lambda old: getattr(old, name)(*args, **kwargs), overlap)
+        return change(self, lambda old: getattr(old, name)(*args, **kwargs))
 
     if name.startswith("logical_"):  # as in PyTorch, the tensor keeps its history, and a leaf may be changed
         method = no_grad()(method)
@@ -263,30 +227,15 @@ def _add_documented_method(name: str, ordinary: str, method: Callable[..., Tenso
     add_methods(**{name: method})
 
 
-def _comparison_in_place(name: str) -> Callable[..., Tensor]:
-    """Return the comparison ``name``, whose result has the type of its first argument and a zero derivative."""
-
-    rule = getattr(rules, f"{name}_in_place")
-
-    def compared(old: Tensor, other: Operand) -> Tensor:
-        return rule(old, getattr(old.detach(), name)(other)._data)  # type: ignore[no-any-return]
-
-    compared.__name__ = compared.__qualname__ = f"{name}_"
-    return compared
-
-
 for _name in _NAMES:
     _install_method(_name)
-_install_method("fix", trunc)
-for _name, _base in _COMPARISONS.items():
-    _install_method(_name, _comparison_in_place(_base))
 for _name, _number in _RESHAPED.items():
     _install_reshape(_name, _number)
 
 
 def zero_(self: Tensor) -> Tensor:
     """Set all elements to 0 in place."""
-    return change(self, lambda old: rules.zero(old), "")
+    return change(self, lambda old: rules.zero(old), one_value=True)
 
 
 def fill_(self: Tensor, value: Operand) -> Tensor:
@@ -299,8 +248,8 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
     if not isinstance(value, Tensor):
         if value is None:
             raise ArgumentError("fill_(): argument 'value' must be a number, not NoneType")
-        return change(self, lambda old: rules.filled(old, value), "")
-    return change(self, lambda old: _filled_by(old, value), "")
+        return change(self, lambda old: rules.filled(old, value), one_value=True)
+    return change(self, lambda old: _filled_by(old, value), one_value=True)
 
 
 def _filled_by(old: Tensor, value: Tensor) -> Any:
@@ -320,7 +269,6 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 def copy_(self: Tensor, source: Tensor) -> Tensor:
     """Copy the values of another tensor, which may broadcast, in place."""
-    _check_apart(self, (source,))
     return change(self, lambda old: rules.copy(old, source))
 
 
@@ -338,46 +286,12 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
                 f"shape mismatch: value tensor of shape {list(result.shape)} cannot be broadcast to indexing result of shape "
                 f"{list(wanted)}"
             )
-        if isinstance(value, Tensor) and value.shape and _shares_memory(region, value):
-            raise GraphError(SHARED)
-        change(region, lambda old: index_putted(old, result, gathered, False), "index_put_")
+        change(region, lambda old: index_putted(old, result, gathered, False))
         return
     view = getitem(self, key) if region is self else region
     if isinstance(value, Tensor):
-        if value.ndim:
-            _check_apart(view, (value,))
         value = _without_leading_ones(value, view.ndim)
     change(view, lambda old: rules.copy(old, value) if isinstance(value, Tensor) else rules.filled(old, value))
-
-
-def _check_apart(tensor: Tensor, sources: Iterable[object]) -> None:
-    """Check that no source shares only some elements with a tensor that is changed; arrays with gaps are not examined."""
-    target = tensor._data
-    for source in sources:
-        if type(source) is not Tensor or source is tensor:
-            continue
-        array = source._data
-        if (
-            isinstance(array, np.ndarray)
-            and isinstance(target, np.ndarray)
-            and (array.base is not None or target.base is not None)
-            and np.may_share_memory(target, array)
-            and not (array.strides == target.strides and array.ctypes.data == target.ctypes.data and array.shape == target.shape)
-            and _is_dense(array)
-            and _is_dense(target)
-        ):
-            raise GraphError(SHARED)
-
-
-def _is_dense(array: Array) -> bool:
-    """Return whether the elements of an array fill one block of memory, in any order of the dimensions."""
-    return array.transpose(np.argsort(array.strides)[::-1]).flags.c_contiguous
-
-
-def _shares_memory(one: Tensor, other: Tensor) -> bool:
-    """Return whether two contiguous tensors have elements in common; batched tensors are not examined."""
-    arrays = (one._data, other._data)
-    return all(isinstance(array, np.ndarray) and array.flags.c_contiguous for array in arrays) and np.may_share_memory(*arrays)
 
 
 def _broadcasts(shape: Shape, wanted: Shape) -> bool:
@@ -391,5 +305,6 @@ def _without_leading_ones(value: Value, ndim: int) -> Any:
 
 
 add_methods(zero_=zero_, fill_=fill_, copy_=copy_, fill_diagonal_=fill_diagonal_, __setitem__=setitem)
+add_methods(fix_=lambda self: change(self, trunc))
 METHODS = (*(f"{_name}_" for _name in _NAMES), "fix_", "zero_", "fill_", "copy_", "fill_diagonal_")
 """The names of the in-place methods that do not change the shape."""

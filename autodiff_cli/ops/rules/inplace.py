@@ -9,12 +9,6 @@ from autodiff_cli.ops.creation import zeros_like
 
 declare = Declarations(__name__)
 
-eq_in_place = declare('eq_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='EqBackward0', public=False)
-ge_in_place = declare('ge_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='GeBackward0', public=False)
-gt_in_place = declare('gt_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='GtBackward0', public=False)
-le_in_place = declare('le_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='LeBackward0', public=False)
-lt_in_place = declare('lt_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='LtBackward0', public=False)
-ne_in_place = declare('ne_in_place', lambda x, value: np.asarray(value).astype(x.dtype)[()], {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='NeBackward0', public=False)
 filled = declare('fill', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g)}, statics={'value': 0}, node='FillBackward2', public=False)
 filled_with = declare('fill_with', lambda x, value: np.full_like(x, value), {'x': lambda g: zeros_like(g), 'value': lambda g: g}, node='FillBackward3', public=False)
 zero = declare('zero', lambda x: np.zeros_like(x), {'x': lambda g: zeros_like(g)}, public=False)
