@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from autodiff_cli.data.pyarrow_import import pyarrow
 from autodiff_cli.errors import DataError, FileError
 from autodiff_cli.formats import compression_of
-from autodiff_cli.lazy import named
+from autodiff_cli.lazy import library, named
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -39,7 +38,7 @@ class Codec(NamedTuple):
             MissingPackage: if the codec needs a package that is not installed.
         """
         if self.name == "Zstandard" and sys.version_info < (3, 14):
-            return io.BufferedReader(pyarrow(self.name).CompressedInputStream(file, "zstd"))
+            return io.BufferedReader(library("pyarrow", self.name, "use csv").CompressedInputStream(file, "zstd"))
         return named(f"{self.module}:open")(file, "rb")
 
     def packer(self) -> Callable[[bytes], bytes]:
@@ -51,7 +50,7 @@ class Codec(NamedTuple):
         if self.name == "gzip":
             return _deflated
         if self.name == "Zstandard" and sys.version_info < (3, 14):
-            return partial(pyarrow(self.name).Codec("zstd").compress, asbytes=True)
+            return partial(library("pyarrow", self.name, "use csv").Codec("zstd").compress, asbytes=True)
         packer: Callable[[bytes], bytes] = named(f"{self.module}:compress")
         return packer
 

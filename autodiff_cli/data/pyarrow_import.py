@@ -34,19 +34,6 @@ def library_errors(problem: str) -> Iterator[None]:
         raise DataError(problem, hint=reason[:_LONGEST_REASON] or None) from None
 
 
-def pyarrow(user: str) -> Any:
-    """Import the package pyarrow.
-
-    Args:
-        user: the format that needs pyarrow, for the message.
-
-    Raises:
-        MissingPackage: if pyarrow cannot be imported.
-        MemoryError: if there is not enough memory for the import.
-    """
-    return library("pyarrow", user, "use csv")
-
-
 def pyarrow_if_there() -> Any:
     """Import the package pyarrow; return ``None`` if it cannot be imported."""
     try:

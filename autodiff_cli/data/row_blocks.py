@@ -167,20 +167,6 @@ class Input:
         return FORMATS[self.style]
 
 
-class ParquetLayout(NamedTuple):
-    """The layout of a Parquet file.
-
-    Attributes:
-        codecs: the codec of each column, by its path, with the names of Parquet.
-        dictionaries: the paths of the columns that a dictionary makes smaller.
-        rows: the number of rows of the largest row group.
-    """
-
-    codecs: dict[str, str]
-    dictionaries: list[str]
-    rows: int
-
-
 ROW = 20
 """The approximate number of bytes of a row."""
 
@@ -201,6 +187,9 @@ class Reader:
         total: the size in the unit of ``done``; ``None`` if it is unknown.
         only: the columns that are needed; ``None`` for all columns.
         nested: whether a column may have fields, which are named ``a.x``.
+        schema: the Arrow schema of the file; ``None`` if it does not have one.
+        is_random_access: whether the file is an Arrow IPC file, which has one dictionary for each column.
+        metadata: the metadata of a Parquet file, with its row groups; ``None`` for other files.
     """
 
     columns: tuple[str, ...]
@@ -209,6 +198,9 @@ class Reader:
     total: int | None = None
     only: list[str] | None = None
     nested = False
+    schema: Any = None
+    is_random_access = False
+    metadata: Any = None
 
     def __init__(self, source: Input, file: IO[bytes]) -> None:
         self.name = source.title
@@ -219,21 +211,6 @@ class Reader:
     def estimate(self) -> float:
         """The approximate number of rows; infinite if it is unknown."""
         return math.inf if self.total is None else min(self.total, sys.maxsize)  # a header may lie
-
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema of the file; ``None`` if it does not have one."""
-        return None
-
-    @property
-    def is_random_access(self) -> bool:
-        """Whether the file is an Arrow IPC file, which has one dictionary for each column."""
-        return False
-
-    @property
-    def layout(self) -> ParquetLayout | None:
-        """The layout of a Parquet file with rows; ``None`` for other files."""
-        return None
 
     def pieces(self) -> Iterator[Any]:
         """Yield the pieces to pass to ``block``, in row order; there is always at least one piece."""

@@ -19,7 +19,6 @@ from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import AutodiffError
 
 if TYPE_CHECKING:
-    from autodiff_cli.data.readers.arrow import ArrowReader
     from autodiff_cli.data.readers.lines import TextReader
     from autodiff_cli.data.row_blocks import Reader
 
@@ -69,7 +68,8 @@ def _cuts(reader: Reader, path: str, file: Input, most: int) -> Cuts:
     if file.format.unit == "lines":
         return _line_cuts(path, file.format.delimiter, cast("TextReader", reader).line, most)
     if file.format.unit == "groups":
-        return _group_cuts(cast("ArrowReader", reader).rows_of_groups, most)
+        groups = range(reader.metadata.num_row_groups)
+        return _group_cuts([reader.metadata.row_group(i).num_rows for i in groups], most)
     rows = reader.total or 0
     return [*((start, start + 1) for start in range(0, rows, most)), (rows, rows + 1)]
 

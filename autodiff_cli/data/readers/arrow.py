@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import accumulate, groupby
 from typing import IO, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data import storage
 from autodiff_cli.data.column_values import dense
-from autodiff_cli.data.pyarrow_import import library_errors, pyarrow
+from autodiff_cli.data.pyarrow_import import library_errors
 from autodiff_cli.data.row_blocks import (
     BLOCK_ROWS,
     ROW,
@@ -19,13 +20,13 @@ from autodiff_cli.data.row_blocks import (
     BadRows,
     Block,
     Input,
-    ParquetLayout,
     Reader,
     ReadRequest,
     field_of,
 )
 from autodiff_cli.errors import DataError
 from autodiff_cli.language.limited_reading import file_size
+from autodiff_cli.lazy import library
 
 _PORTION = 1 << 26
 """The number of bytes of the row groups that are requested from a server in one step."""
@@ -49,7 +50,7 @@ class ArrowReader(Reader):
     def __init__(self, source: Input, file: IO[bytes]) -> None:
         super().__init__(source, file)
         self._size = file_size(file)
-        self._arrow = pyarrow(source.format.library)
+        self._arrow = library("pyarrow", source.format.library, "use csv")
         self.done = source.first - 1
         self.groups = None if source.span is None else list(range(*source.span))
         self._is_parquet = source.format.name == "parquet"
@@ -67,12 +68,14 @@ class ArrowReader(Reader):
                 self._opened = _parquet.ParquetReader()
                 # Pre-buffering keeps all requested row groups in memory.
                 self._opened.open(self._file, pre_buffer=self._is_remote)
-                self._schema = self._opened.schema_arrow
-                self.total = self._opened.metadata.num_rows
+                self.schema = self._opened.schema_arrow
+                self.metadata = self._opened.metadata
+                self.total = self.metadata.num_rows
             else:
                 self._opened = self._ipc(self._file)
-                self._schema = self._opened.schema
-            self.columns = tuple(self._schema.names)
+                self.schema = self._opened.schema
+                self.is_random_access = hasattr(self._opened, "num_record_batches")
+            self.columns = tuple(self.schema.names)
 
     def _ipc(self, file: IO[bytes]) -> Any:
         ipc = self._arrow.ipc
@@ -89,38 +92,6 @@ class ArrowReader(Reader):
     def estimate(self) -> float:
         """The approximate number of rows; see ``Reader``."""
         return super().estimate if self._size is None or self.total is not None else self._size / ROW
-
-    @property
-    def schema(self) -> Any:
-        return self._schema
-
-    @property
-    def is_random_access(self) -> bool:
-        return not self._is_parquet and hasattr(self._opened, "num_record_batches")
-
-    @property
-    def layout(self) -> ParquetLayout | None:
-        if not self._is_parquet or not any(self.rows_of_groups):
-            return None
-        group = self._opened.metadata.row_group(0)
-        columns = [group.column(i) for i in range(group.num_columns)]
-        sizes = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}  # a dictionary of different numbers saves nothing
-        return ParquetLayout(
-            {column.path_in_schema: column.compression for column in columns},
-            [
-                column.path_in_schema
-                for column in columns
-                if column.has_dictionary_page
-                and column.total_uncompressed_size < column.num_values * sizes.get(column.physical_type, 1 << 30)
-            ],
-            max(self.rows_of_groups),
-        )
-
-    @property
-    def rows_of_groups(self) -> list[int]:
-        """The number of rows of each row group of a Parquet file."""
-        parts = self._opened.metadata
-        return [parts.row_group(i).num_rows for i in range(parts.num_row_groups)]
 
     def pieces(self) -> Iterator[tuple[int, RecordBatch]]:
         """Yield each batch with the number of its first row."""
@@ -150,7 +121,7 @@ class ArrowReader(Reader):
             chosen = [i for i, path in enumerate(self._opened.column_paths) if path[0] in names]
             for groups in self._portions():
                 yield from self._opened.iter_batches(BLOCK_ROWS, groups, chosen)
-        elif hasattr(self._opened, "num_record_batches"):
+        elif self.is_random_access:
             for i in range(self._opened.num_record_batches):
                 yield from self._parts(self._opened.get_batch(i))
         else:
@@ -159,20 +130,13 @@ class ArrowReader(Reader):
 
     def _portions(self) -> Iterator[list[int]]:
         """Yield the row groups to read in one step; the ranges of a step are requested from a server at the same time."""
-        metadata = self._opened.metadata
-        groups = list(range(metadata.num_row_groups)) if self.groups is None else self.groups
+        groups = list(range(self.metadata.num_row_groups)) if self.groups is None else self.groups
         if not self._is_remote:
             yield groups
             return
-        portion, size = list[int](), 0
-        for group in groups:
-            portion.append(group)
-            size += metadata.row_group(group).total_byte_size
-            if size >= _PORTION:
-                yield portion
-                portion, size = [], 0
-        if portion:
-            yield portion
+        sizes = accumulate(self.metadata.row_group(group).total_byte_size for group in groups)
+        for _, portion in groupby(zip(groups, sizes, strict=True), lambda group: group[1] // _PORTION):
+            yield [group for group, _ in portion]
 
     def _parts(self, batch: RecordBatch) -> Iterator[RecordBatch]:
         if self.only is not None:

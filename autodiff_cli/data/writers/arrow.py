@@ -12,10 +12,10 @@ import numpy as np
 
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import dense, nullable, without_views
-from autodiff_cli.data.pyarrow_import import pyarrow
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import plain
+from autodiff_cli.lazy import library
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -46,7 +46,7 @@ class ArrowWriter(Writer):
 
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
-        self._arrow = pyarrow(style.format.library)
+        self._arrow = library("pyarrow", style.format.library, "use csv")
         self._is_parquet = plain(style.format.name) == "parquet"
         self._out: _Sink | None = None
         self._sink: Any = None
@@ -64,8 +64,9 @@ class ArrowWriter(Writer):
         self._out = _Sink(file)
         self._input_schema: Any = source.schema
         self._one_dictionary = source.is_random_access
-        self._layout = source.layout
-        self._group_rows = min(self._layout.rows, GROUP_ROWS) if self._layout else GROUP_ROWS
+        parts = source.metadata
+        self._parts = [parts.row_group(i) for i in range(parts.num_row_groups)] if parts is not None and parts.num_rows else []
+        self._group_rows = min(max((group.num_rows for group in self._parts), default=GROUP_ROWS), GROUP_ROWS)
 
     def encode(self, block: Block, results: Results) -> _Columns:
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
@@ -135,14 +136,16 @@ class ArrowWriter(Writer):
 
     def _parquet_options(self) -> dict[str, object]:
         """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats."""
-        if self._layout is None:
+        if not self._parts:
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
             return {"use_dictionary": repeating, "compression": "snappy"}
-        codecs = {path: _CODECS.get(codec, "snappy") for path, codec in self._layout.codecs.items()}
+        columns = [self._parts[0].column(i) for i in range(self._parts[0].num_columns)]
+        codecs = {column.path_in_schema: _CODECS.get(column.compression, "snappy") for column in columns}
+        dictionaries = [column.path_in_schema for column in columns if column.has_dictionary_page and _repeats(column)]
         usual = Counter(codecs.values()).most_common(1)[0][0]
         results = dict.fromkeys(self._results, usual)
         same = set(codecs.values()) == {usual}
-        return {"use_dictionary": self._layout.dictionaries, "compression": usual if same else codecs | results}
+        return {"use_dictionary": dictionaries, "compression": usual if same else codecs | results}
 
     def _field(self, name: str, column: _Column) -> Any:
         if isinstance(column, list):
@@ -228,6 +231,12 @@ class ArrowWriter(Writer):
         self._pool.shutdown(cancel_futures=True)
         if self._out is not None:
             self._out.ended = True
+
+
+def _repeats(column: Any) -> bool:
+    """Return whether values of a Parquet column repeat: a dictionary of different numbers saves nothing."""
+    sizes = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
+    return bool(column.total_uncompressed_size < column.num_values * sizes.get(column.physical_type, 1 << 30))
 
 
 class _Sink(io.RawIOBase):
