@@ -24,6 +24,7 @@ EXAMPLES = {
     "LimitError": 'autodiff eval "zeros(100000, 100000)"',
     "NotPrecise": 'autodiff grad "svdvals(A)[0]" --at "A=[[1, 2], [3, 4]]" --verify',
     "GradcheckError": 'autodiff gradcheck "x**2" --at x=3 --claim x="x"',
+    "NoValue": 'autodiff eval "root(y=0, y**2 = x)" --at x=2',
     "NotSolved": 'autodiff root "x**2 + 1 = 0" --at x=3',
     "NotFiniteError": 'autodiff eval "1/x" --at x=0 --strict',
     "FileError": 'autodiff eval "sum(x)" --at x=@missing.npy',
