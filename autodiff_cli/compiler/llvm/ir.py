@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 ELEMENTS: Final = {"f64": "double", "f32": "float", "i64": "i64", "i1": "i1"}
 """The type of an element in the IR, by kind."""
@@ -17,7 +18,18 @@ _ATTRIBUTES: Final = 'nounwind willreturn memory(none) noinline "prefer-vector-w
 """The attributes of functions of vectors: vectors are passed in registers of up to 512 bits."""
 
 
-class Value(NamedTuple):
+def _operator(operation: str, swapped: bool = False) -> Callable[[Value, Value | float], Value]:
+    """Return the method that appends an operation on a vector and a vector or a number."""
+
+    def method(self: Value, other: Value | float) -> Value:
+        second = other if isinstance(other, Value) else self.builder.constant(other, self.kind)
+        return self.builder.binary(operation, *((second, self) if swapped else (self, second)))
+
+    return method
+
+
+@dataclass(slots=True, eq=False)
+class Value:
     """A vector in a function: the result of an instruction, or a constant.
 
     Attributes:
@@ -30,33 +42,11 @@ class Value(NamedTuple):
     text: str
     kind: str
 
-    def _with(self, operation: str, other: Value | float, swapped: bool = False) -> Value:
-        second = other if isinstance(other, Value) else self.builder.constant(other, self.kind)
-        return self.builder.binary(operation, *((second, self) if swapped else (self, second)))
-
-    def __add__(self, other: Value | float) -> Value:  # type: ignore[override]  # a tuple, but only as a record
-        return self._with("add", other)
-
-    def __radd__(self, other: float) -> Value:
-        return self._with("add", other, swapped=True)
-
-    def __sub__(self, other: Value | float) -> Value:
-        return self._with("sub", other)
-
-    def __rsub__(self, other: float) -> Value:
-        return self._with("sub", other, swapped=True)
-
-    def __mul__(self, other: Value | float) -> Value:  # type: ignore[override]
-        return self._with("mul", other)
-
-    def __rmul__(self, other: float) -> Value:  # type: ignore[override]
-        return self._with("mul", other, swapped=True)
-
-    def __truediv__(self, other: Value | float) -> Value:
-        return self._with("div", other)
-
-    def __rtruediv__(self, other: float) -> Value:
-        return self._with("div", other, swapped=True)
+    __add__, __radd__ = _operator("add"), _operator("add", swapped=True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", swapped=True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", swapped=True)
+    __truediv__, __rtruediv__ = _operator("div"), _operator("div", swapped=True)
+    __and__, __or__, __xor__, __lshift__ = _operator("and"), _operator("or"), _operator("xor"), _operator("shl")
 
     def __neg__(self) -> Value:
         return self.builder.append(f"fneg {self.builder.type(self.kind)} {self.text}", self.kind)
@@ -64,10 +54,10 @@ class Value(NamedTuple):
     def __abs__(self) -> Value:
         return self.builder.intrinsic("fabs", self)
 
-    def __lt__(self, other: Value | float) -> Value:  # type: ignore[override]
+    def __lt__(self, other: Value | float) -> Value:
         return self.builder.compare("olt" if self.kind in _BITS else "slt", self, other)
 
-    def __gt__(self, other: Value | float) -> Value:  # type: ignore[override]
+    def __gt__(self, other: Value | float) -> Value:
         return self.builder.compare("ogt" if self.kind in _BITS else "sgt", self, other)
 
     def at_most(self, bound: float) -> Value:
@@ -86,24 +76,12 @@ class Value(NamedTuple):
         """Return the condition that two vectors are equal."""
         return self.builder.compare("oeq" if self.kind in _BITS else "eq", self, other)
 
-    def __and__(self, other: Value | int) -> Value:
-        return self._with("and", other)
-
-    def __or__(self, other: Value) -> Value:
-        return self._with("or", other)
-
-    def __xor__(self, other: Value) -> Value:
-        return self._with("xor", other)
-
     def __invert__(self) -> Value:
-        return self._with("xor", -1 if self.kind != "i1" else 1)
-
-    def __lshift__(self, other: Value | int) -> Value:
-        return self._with("shl", other)
+        return self ^ (-1 if self.kind != "i1" else 1)
 
     def unsigned_shift(self, count: int) -> Value:
         """Shift right without a sign."""
-        return self._with("lshr", count)
+        return _operator("lshr")(self, count)
 
 
 class Builder:
