@@ -17,7 +17,7 @@ from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, is_number, masked
 from autodiff_cli.data.native_text import Cells, is_fast, read_cells
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there
-from autodiff_cli.data.readers.lines import LONGEST, TextReader, decoded, lines_in
+from autodiff_cli.data.readers.lines import LONGEST, Lines, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import ArrowArray, BadRows, Block, Column, Input, ReadRequest
 from autodiff_cli.data.row_texts import arrow_strings
 from autodiff_cli.errors import DataError, setting
@@ -75,21 +75,6 @@ class _ReadRows:
         return array, [(rows[k], unread[k]) for k in wrong]
 
 
-@dataclass(slots=True)
-class _CsvLines:
-    """A piece of whole lines.
-
-    Attributes:
-        data: the lines; without carriage returns if ``rows`` is ``None``.
-        first: the number of the first line.
-        rows: the rows, if the csv module parsed them; ``None`` if every line is a row.
-    """
-
-    data: bytes
-    first: int
-    rows: _Rows | None = None
-
-
 class DelimitedReader(TextReader):
     """The reader of CSV and TSV.
 
@@ -120,42 +105,32 @@ class DelimitedReader(TextReader):
             yield data if comment is None else comment.sub(b"", data)
 
     def _header(self) -> list[str]:
-        for chunk in self._chunks:
-            position = 0
-            while position < len(chunk):
-                end = chunk.index(b"\n", position) + 1
-                line = decoded(chunk[position:end], self.name, self.line)
-                if line.strip("\r\n"):
-                    if line.count('"') % 2:
-                        raise DataError(f"{self.name}, line {self.line}: a quote in the header is not closed on its line")
-                    self.line += 1
-                    self._begun = chunk[end:]
-                    try:
-                        return next(csv.reader([line], delimiter=self.delimiter))
-                    except csv.Error:
-                        message = f"{self.name}, line {self.line - 1}: the header contains a carriage return"
-                        raise DataError(message, hint=_LINE_ENDS) from None
-                self.line += 1
-                position = end
-        hint = "write a header line, even for an empty table"
-        raise DataError(f"{self.name} is empty", hint=f"name a file, or {hint}" if self.name == display_name(None) else hint)
+        line = self._first_line(b"\r\n")
+        if line is None:
+            hint = "write a header line, even for an empty table"
+            raise DataError(f"{self.name} is empty", hint=f"name a file, or {hint}" if self.name == display_name(None) else hint)
+        place = f"{self.name}, line {self.line}"
+        if line.count('"') % 2:
+            raise DataError(f"{place}: a quote in the header is not closed on its line")
+        self.line += 1
+        self._begun = self._begun.partition(b"\n")[2]
+        try:
+            return next(csv.reader([line], delimiter=self.delimiter))
+        except csv.Error:
+            raise DataError(f"{place}: the header contains a carriage return", hint=_LINE_ENDS) from None
 
-    def pieces(self) -> Iterator[_CsvLines]:
+    def pieces(self) -> Iterator[Lines]:
         """Yield pieces of whole rows; there is always at least one piece, which may be empty."""
-        yielded = False
         for chunk in self._remaining():
             piece = self._piece(chunk)
             self.line += lines_in(piece.data)
-            if piece.data:
-                yielded = True
+            if piece.data or not chunk:
                 yield piece
-        if not yielded:
-            yield _CsvLines(b"", self.line)
 
-    def _piece(self, chunk: bytes) -> _CsvLines:
+    def _piece(self, chunk: bytes) -> Lines:
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
         if b"\r" not in simple and (b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))):
-            return _CsvLines(simple, self.line)
+            return Lines(simple, self.line)
         # Only the csv module can find the ends of rows; a row that ends in a later chunk is put back.
         rows, used = self._parsed(chunk, self.line)
         if used < len(chunk):
@@ -163,7 +138,7 @@ class DelimitedReader(TextReader):
                 line = self.line + chunk.count(b"\n", 0, used)
                 raise DataError(f"{self.name}, line {line}: a quote that opens here is never closed")
             self.put_back(chunk[used:])
-        return _CsvLines(chunk[:used], self.line, rows)
+        return Lines(chunk[:used], self.line, rows)
 
     def _parsed(self, data: bytes, first: int) -> tuple[_Rows, int]:
         """Parse lines with the csv module; return the rows and their number of bytes."""
@@ -172,22 +147,15 @@ class DelimitedReader(TextReader):
         if not data.startswith(b"\n") and not any(sign in text for sign in ('"', "\r", "\n\n")):  # every line is a row
             return _Rows([*csv.reader(lines, delimiter=self.delimiter)], lines, range(first, first + len(lines))), len(data)
         lines = [line + "\n" for line in lines]
-        exhausted = False
-
-        def given() -> Iterator[str]:
-            nonlocal exhausted
-            yield from lines
-            exhausted = True
-
-        reader = csv.reader(given(), delimiter=self.delimiter)
+        reader = csv.reader([*lines, "\n"], delimiter=self.delimiter)
         cells: list[list[str]] = []
         raws: list[str] = []
         starts: list[int] = []
         used = 0
         try:
             for row in reader:
-                if exhausted:
-                    break  # the lines ended inside a quoted cell
+                if reader.line_num > len(lines):
+                    break  # the added line, which a quoted cell that is not closed contains
                 if row:
                     cells.append(row)
                     raws.append("".join(lines[used : reader.line_num]).rstrip("\r\n"))
@@ -198,7 +166,7 @@ class DelimitedReader(TextReader):
         size = len(data) if used == len(lines) else len(data) - len("".join(lines[used:]).encode())
         return _Rows(cells, raws, starts), size
 
-    def block(self, piece: _CsvLines, request: ReadRequest) -> Block:
+    def block(self, piece: Lines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         copies_raw = request.raw == self.delimiter

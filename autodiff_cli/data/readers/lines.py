@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,14 @@ FIRST = 1 << 16
 LONGEST = 1 << 26
 """The maximum number of bytes of a row; a longer row is an error."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Lines(NamedTuple):
+    """Whole lines, and the number of the first line; their rows, if they are parsed."""
+
+    data: bytes
+    first: int
+    rows: Any = None
 
 
 class TextReader(Reader):
@@ -51,7 +59,7 @@ class TextReader(Reader):
         self._read = getattr(file, "read1" if source.unbuffered else "read")
         self.parallel = find_spec("llvmlite") is not None  # machine code releases Python's global lock
         self._chunks = self.chunks()
-        self._begun = b""  # the lines that follow the header in the same chunk
+        self._begun = b""  # the lines from the first row on in the same chunk
         self._rest = b""
         self.ended = False
 
@@ -79,6 +87,19 @@ class TextReader(Reader):
             if end:
                 first = False
                 yield data[:end]
+
+    def _first_line(self, blank: bytes | None = None) -> str | None:
+        """Return the first line that is not blank, which remains to be read; ``None`` if there is none.
+
+        ``blank`` contains the characters of blank lines; by default, white space.
+        """
+        for chunk in self._chunks:
+            start = chunk.rfind(b"\n", 0, len(chunk) - len(chunk.lstrip(blank))) + 1
+            self.line += chunk.count(b"\n", 0, start)
+            self._begun = chunk[start:]
+            if self._begun:
+                return decoded(self._begun[: self._begun.index(b"\n") + 1], self.name, self.line)
+        return None
 
     def _remaining(self) -> Iterator[bytes]:
         """Yield the lines after the header; only the chunk of a file without lines is empty."""

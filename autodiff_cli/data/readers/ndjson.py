@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.native_text import Cells, is_fast, read_members
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there
-from autodiff_cli.data.readers.lines import TextReader, decoded, lines_in
+from autodiff_cli.data.readers.lines import Lines, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import RENAMED, BadRows, Block, Input, ReadRequest, field_of
 from autodiff_cli.data.row_texts import arrow_strings
 from autodiff_cli.errors import DataError, setting
@@ -26,13 +26,6 @@ _decode = json.JSONDecoder().raw_decode
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_TEXT = "one half of a pair of surrogates (\\ud800 to \\udfff), which is not a character"
 _EXAMPLE = 'write one object per line: {"x": 1.5}'
-
-
-class _JsonLines(NamedTuple):
-    """Whole lines, and the number of the first line."""
-
-    data: bytes
-    first: int
 
 
 class NdjsonReader(TextReader):
@@ -51,27 +44,23 @@ class NdjsonReader(TextReader):
         self._known = frozenset(self.columns)
 
     def _first_keys(self) -> list[str]:
-        for chunk in self._chunks:
-            for i, line in enumerate(chunk.split(b"\n")):
-                if line.strip():
-                    self._begun = chunk
-                    row = _object(decoded(line, self.name, self.line + i).strip())
-                    if isinstance(row, str):
-                        raise DataError(f"{self.name}, line {self.line + i}: {row}", hint=_EXAMPLE)
-                    if not _is_text(list(row)):
-                        raise DataError(f"{self.name}, line {self.line + i}: {_NOT_TEXT}", hint="use valid Unicode text as keys")
-                    return list(row)
-            self.line += chunk.count(b"\n")
-        raise DataError(f"{self.name} is empty", hint=_EXAMPLE)
+        line = self._first_line()
+        if line is None:
+            raise DataError(f"{self.name} is empty", hint=_EXAMPLE)
+        row, place = _object(line.strip()), f"{self.name}, line {self.line}"
+        if isinstance(row, str):
+            raise DataError(f"{place}: {row}", hint=_EXAMPLE)
+        if not _is_text(list(row)):
+            raise DataError(f"{place}: {_NOT_TEXT}", hint="use valid Unicode text as keys")
+        return list(row)
 
-    def pieces(self) -> Iterator[_JsonLines]:
+    def pieces(self) -> Iterator[Lines]:
         """Yield pieces of whole lines."""
-        line = self.line
         for chunk in self._remaining():
-            yield _JsonLines(chunk, line)
-            line += lines_in(chunk)
+            yield Lines(chunk, self.line)
+            self.line += lines_in(chunk)
 
-    def block(self, piece: _JsonLines, request: ReadRequest) -> Block:
+    def block(self, piece: Lines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A line is bad if it is not an object."""
         data = piece.data.replace(b"\r\n", b"\n")
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
@@ -84,7 +73,7 @@ class NdjsonReader(TextReader):
         raw = data if request.raw == self.form else None
         return bad.applied_to(Block(cells.rows, numbers, {}, raw, bad.where, lines, texts=texts))
 
-    def _parsed(self, piece: _JsonLines, request: ReadRequest, bad: BadRows) -> Block:
+    def _parsed(self, piece: Lines, request: ReadRequest, bad: BadRows) -> Block:
         """Return the rows of a piece whose objects Python parses."""
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
