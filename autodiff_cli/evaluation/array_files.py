@@ -115,7 +115,6 @@ def _read_csv(path: str) -> Array:
 
 
 def _read_json(path: str) -> Array:
-    """Return the number or the nested lists in a JSON file as an array."""
     value = json.loads(limited_reading.read_bytes(path, MOST_JSON).decode("utf-8"))
     array = np.array(value)
     if array.dtype.kind in "fiu":

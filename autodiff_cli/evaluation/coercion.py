@@ -253,7 +253,6 @@ def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
 
 
 def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of a matrix product, whose leading dimensions broadcast."""
     rows, columns = x[-2:-1], y[-1:] if len(y) > 1 else ()
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)
 

@@ -130,7 +130,6 @@ class Evaluation:
         self.gradient = None if gradient is None else self._gradient_tensor(gradient)
 
     def _gradient_tensor(self, gradient: Value) -> Tensor:
-        """Return the initial cotangent as a tensor, which must have the shape of the output."""
         value = constant_value(gradient, "gradient") if isinstance(gradient, str) else gradient
         tensor = new_leaves({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
         if tensor.shape != self.output.shape:
@@ -233,7 +232,6 @@ class Evaluation:
 
 
 def _check_wrt(wrt: Sequence[str], values: Mapping[str, Any], constants: Mapping[str, Any]) -> None:
-    """Raise an error if a name in ``wrt`` occurs twice, or is not that of a variable."""
     if len(set(wrt)) < len(wrt):
         raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(wrt)}", hint="write each name once")
     for name in wrt:

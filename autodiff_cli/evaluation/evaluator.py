@@ -99,7 +99,6 @@ class Evaluator(Machine):
             yield tensor, f"{name}₂" if name in self.variables else name, expression
 
     def _require_values(self) -> None:
-        """Raise an error that names all variables without a value."""
         missing = free_names(self.tree, self.variables)
         if missing:
             raise missing_values_error(missing, self.source)

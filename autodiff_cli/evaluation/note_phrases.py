@@ -148,7 +148,6 @@ def _broadcast_element(numbers: Any, place: tuple[int, ...], shape: tuple[int, .
 
 
 def _parameter_name(step: Step, key: int | str) -> str:
-    """Return the name of the parameter for an argument, which is given by position or keyword."""
     op = step.op
     if op is None:
         return "the value"

@@ -217,7 +217,6 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
 
 
 def _tuple_items(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
-    """Return the items of a tuple that an index or a slice selects."""
     key = keys[0]
     if len(keys) != 1 or not isinstance(key, (int, slice)):
         raise ArgumentError("a tuple index must be one whole number")

@@ -92,7 +92,6 @@ def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str
 
 
 def _range_hint(name: str, variable: str, low: object, high: object) -> str:
-    """Return the hint to write a range from ``low`` to ``high``."""
     return f"write {setting(name, f'{variable}={low}:{high}' if variable else f'{low}:{high}')}"
 
 

@@ -164,7 +164,6 @@ class SymbolicEvaluator(Evaluator):
 
 
 def _contains_symbol(values: Sequence[Any]) -> bool:
-    """Return whether values, which may be nested lists and tuples, contain a symbol."""
     stack = list(values)
     while stack:
         value = stack.pop()

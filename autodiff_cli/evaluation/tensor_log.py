@@ -149,7 +149,6 @@ class TensorLog:
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
-        """Stack the items of a list that contains tensors along a new dimension."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.as_tensor(item, at) for item, at in zip(items, inner, strict=True)]
         try:
@@ -218,7 +217,6 @@ class TensorLog:
 
 
 def _check_count(op: FunctionInfo, count: int, keywords: Mapping[str, Any]) -> None:
-    """Raise an error if a call has too many arguments, or does not have one for each required parameter."""
     have = count + len(keywords)
     missing = have < op.required or any(p not in keywords for p in op.parameters[count : op.required])
     if not op.variadic and (missing or (count > len(op.parameters) and not op.spread)):
@@ -253,7 +251,6 @@ _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"
 
 
 def _keywords(op: FunctionInfo, positional: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of keyword arguments, by parameter."""
     parameters = op.parameters
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():

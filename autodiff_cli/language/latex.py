@@ -238,7 +238,6 @@ def _attribute(thing: _Piece, name: str) -> _Piece:
 
 
 def _comparison(*parts: _Piece) -> _Piece:
-    """Return a chain of comparisons from operands with signs between them."""
     return _Piece([part.text if i % 2 else part.at_least(SUM).text for i, part in enumerate(parts)], COMPARISON, tall=_tall(parts))
 
 

@@ -95,7 +95,6 @@ def _open_bracket_error(opened: Syntax, end: int | None, source: str) -> ParseEr
 
 
 def _pop_bracket(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
-    """Drop the bracket that a token closes."""
     if not open_brackets:
         raise ParseError(
             f"'{token.text}' closes nothing",
@@ -150,7 +149,6 @@ _CHARACTER_HINTS = {
 
 
 def _bad_character_error(source: str, position: int) -> ParseError:
-    """Return the error for a character that does not begin a token, with a hint for what it may mean."""
     character, before = source[position], source[:position]
     label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
     if character in "\"'" and before.endswith(character):  # three quotes, as in Python
@@ -295,12 +293,10 @@ def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
 
 
 def _statement_start(tokens: list[Syntax], index: int) -> int:
-    """Return the index of the first token of the statement that contains a token."""
     return next((i for i in range(index, 0, -1) if tokens[i - 1].kind == "_SEPARATOR"), 0)
 
 
 def _bracket_depth(tokens: list[Syntax]) -> int:
-    """Return how many brackets are open after some tokens."""
     return sum((token.text in _OPEN) - (token.text in (")", "]")) for token in tokens)
 
 
@@ -338,7 +334,6 @@ _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
 
 def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
-    """Return the error for an unexpected token, with a hint for common mistakes."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     text = token.text.strip() or "the end of the line"

@@ -282,7 +282,6 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
 
 
 def _operation_parts(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
-    """Return the parts of an operator and its operands."""
     if operator.arity == 1:
         return [operator.text, (operands[0], operator.level)]
     if operator.associates == "right":

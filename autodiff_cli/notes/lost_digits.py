@@ -195,7 +195,6 @@ class _ExactComparison:
 
 
 def _derivative_name(order: int, names: Sequence[str]) -> str:
-    """Return the name of a derivative in messages."""
     return f"the {derivative_phrase(order)} with respect to {' and '.join(dict.fromkeys(names))}"
 
 
@@ -205,7 +204,6 @@ def _total_digits(evaluation: Evaluation) -> int:
 
 
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
-    """Return the note on a step after which the value has lost most of its digits."""
     from autodiff_cli.evaluation.note_phrases import describe_step
 
     said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)

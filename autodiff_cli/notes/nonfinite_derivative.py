@@ -83,7 +83,6 @@ def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tu
 
 
 def _detached(value: object) -> Any:
-    """Return a value whose tensors are detached."""
     if isinstance(value, list):
         return [_detached(item) for item in value]
     return value.detach() if isinstance(value, Tensor) else value

@@ -126,7 +126,6 @@ class _Search:
         return np.ones((), bool) if same else None
 
     def _add_mask(self, tensor: Tensor, mask: Mask) -> None:
-        """Add elements of a tensor to those that explain the output."""
         self.masks[id(tensor)] = self.masks.get(id(tensor), False) | mask
 
     def _earlier_nonfinite(self, step: Step) -> Tensor | None:
@@ -233,7 +232,6 @@ def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place:
 
 
 def _origin_note(origin: _Origin, kind: str, evaluation: Evaluation) -> Note:
-    """Return the note on the first nan, inf or -inf."""
     step = origin.step
     if step is None:
         return note("nonfinite", f"the first {kind} is the given value of {origin.name}{elements_phrase(origin.mask)}", order=0)

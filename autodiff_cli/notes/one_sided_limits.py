@@ -92,7 +92,6 @@ class Line(NamedTuple):
         return result
 
     def _moved(self, shift: float) -> Tensor:
-        """Return the variable of the line with its element moved by a distance."""
         moved = np.array(self.evaluation.leaves[self.name]._data)
         moved[self.element] += shift
         return new_tensor(moved[()], requires_grad=True)

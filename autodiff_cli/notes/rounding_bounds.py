@@ -106,7 +106,6 @@ _OUT, _SHAPE = -1, -2
 
 @cache
 def _rules(primitive: Primitive) -> list[_Rule]:
-    """Return the VJP rules of a primitive."""
     names = primitive.parameters
     rules = []
     for name, vjp in primitive.vjps.items():
@@ -318,7 +317,6 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
 
 
 def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: Any, order: int, most: float) -> bool:
-    """Return whether the errors of all derivatives up to an order are small."""
     gradients = tape.gradients(output, variables, start)
     for k, gradient in enumerate(gradients):
         if not _is_small(gradient, most):

@@ -108,7 +108,6 @@ def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, mov
 
 
 def _places(evaluation: Evaluation) -> Iterator[Place]:
-    """Return the output elements that are differentiated."""
     output = evaluation.output
     if output.numel() == 1 or evaluation.gradient is not None:
         return iter((None,))

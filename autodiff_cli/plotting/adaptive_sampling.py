@@ -138,7 +138,6 @@ def _refine(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: int
 
 
 def _insert_samples(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tuple[Floats, Floats]:
-    """Insert additional samples in ascending order of ``xs``."""
     xs, first = np.unique(np.concatenate([xs, more]), return_index=True)
     return xs, np.concatenate([ys, at_more], axis=1)[:, first]
 

@@ -139,7 +139,6 @@ def _checked_order(order: int | None, outputs: int, variables: int, log: str) ->
 
 
 def _compile_derivatives(program: str, over: Sequence[Range], fixed: Mapping[str, object], order: int) -> Compiled:
-    """Compile a value and its derivatives up to an order with respect to the variables with a range."""
     wrt = [r.name for r in over if r.name in free_names(parse(program), fixed)]
     names, by, leaves = compile.names_and_values(program, wrt, fixed, "float64")
     return compile.compile_terms(program, names, leaves, terms(by, order), "float64", None)
@@ -160,7 +159,6 @@ def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mappi
 
 
 def _path_points(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
-    """Return the points of a path, with a column for each variable."""
     if path is None:
         return np.empty((0, len(over)))
     for variable in over:

@@ -158,7 +158,6 @@ def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, Pi
 
 
 def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
-    """Draw the panels, one below the other, over the same range."""
     rows = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
     ends = plot.scale.x_ends(plot.over)
     title = _draw_title(rows[0], plot.expression, colors)
@@ -190,7 +189,6 @@ def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: Pictur
 
 
 def _draw_title(axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
-    """Write an expression above the axes, and return the text."""
     text = shortened(visible(expression), 60)
     return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
 

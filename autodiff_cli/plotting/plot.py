@@ -81,12 +81,10 @@ def plot(
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:
-    """Return the text ``NAME=FROM:TO`` of each range."""
     if isinstance(over, Mapping):
         return [f"{name}={_text(ends, f'over[{name!r}]')}" for name, ends in over.items()]
     return [over] if isinstance(over, str) else over
 
 
 def _text(ends: Ends, parameter: str) -> str:
-    """Return the text of a range."""
     return ends if isinstance(ends, str) else ":".join(repr(float(end)) for end in PAIR(ends, "plot", parameter))

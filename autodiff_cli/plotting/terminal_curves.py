@@ -66,7 +66,6 @@ def drawn(plot: Plot, color: str) -> str:
 
 
 def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str]:
-    """Return the lines with the names of the curves."""
     lines, room = [""], 0
     for k in panel.curves:
         name = visible(plot.curves[k].label)
@@ -80,7 +79,6 @@ def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str
 
 
 def _panel_lines(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
-    """Return the lines of one panel."""
     low, high = ends = plot.scale.x_ends(plot.over)
     up = axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
     across = axis_ticks(plot, "x", ends, max(3, columns // 10))

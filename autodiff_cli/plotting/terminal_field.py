@@ -74,7 +74,6 @@ def _cell_texts(field: Field, bands: Indices, colorless: bool) -> list[list[str]
 
 
 def _cell_of_point(field: Field, x: float, y: float, rows: int, columns: int) -> tuple[int, int]:
-    """Return the row and the column of the cell of a point."""
     column = min(columns - 1, int((x - field.x[0]) / (field.x[-1] - field.x[0]) * columns))
     return rows - 1 - min(rows - 1, int((y - field.y[0]) / (field.y[-1] - field.y[0]) * rows)), column
 

@@ -49,7 +49,6 @@ def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
 
 
 def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
-    """Return the norm of order ``p`` along dimensions."""
     size = _array(abs(x))
     if math.isinf(p):
         return (_maximum if p > 0 else _minimum)(size, dim, keepdim)
@@ -63,7 +62,6 @@ def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
-    """Return the logarithm of a sum of exponentials, shifted by the largest element."""
     largest = _maximum(x, dim, True)
     total = np.log(_add(_array(np.exp(x - largest)), dim, True)) + largest
     return total if keepdim else np.squeeze(total, dimensions(dim, x.ndim))

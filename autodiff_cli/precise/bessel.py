@@ -88,7 +88,6 @@ def _integral(mp: Arithmetic, v: Real, x: Real) -> Real:
 
 
 def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
-    """Return the Bessel function of the second kind of real order."""
     if mp.isnan(x) or x < 0 or not mp.finite(v):
         return mp.nan
     if not x or mp.isinf(x):

@@ -79,7 +79,6 @@ def _minimum(mp: Arithmetic, x: Real, y: Real) -> Real:
 
 
 def _clamp(mp: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
-    """Return a number limited to a range, each end of which may be missing."""
     raised = x if low is None else _maximum(mp, x, mp.number(low).value)
     return raised if high is None else _minimum(mp, raised, mp.number(high).value)
 

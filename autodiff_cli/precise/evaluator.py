@@ -117,7 +117,6 @@ def precise(math: Arithmetic, values: object) -> Precise:
 
 
 def _as_array(value: object) -> NDArray[Any]:
-    """Convert a tensor, an array or a number to an array."""
     if isinstance(value, Tensor):
         value = value._data
     return value if isinstance(value, np.ndarray) else as_cell(value)

@@ -131,7 +131,6 @@ class Verified:
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
     def _exact_text(self, exact: Real) -> str:
-        """Return the text of an exact number with the displayed number of digits."""
         mp, digits = self._mp, self.digits or DIGITS
         if mp.isnan(exact) or mp.isinf(exact):
             return str(float(exact))

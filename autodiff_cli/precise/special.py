@@ -219,7 +219,6 @@ def _sum_of_series(mp: Arithmetic, ratio: Callable[[int], Real], name: str) -> R
 
 
 def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
-    """Return the regularized lower or upper incomplete gamma function."""
     if not (a >= 0 and x >= 0) or not (a or x):
         return mp.nan
     if not a or not x or mp.isinf(x):
@@ -237,7 +236,6 @@ def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
 
 
 def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
-    """Return the regularized incomplete beta function."""
     if not (a > 0 and b > 0 and 0 <= x <= 1):
         return mp.nan
     if x in (0, 1) or mp.isinf(a) or mp.isinf(b):
@@ -286,7 +284,6 @@ def _xlogy(mp: Arithmetic, x: Real, y: Real, log: Callable[[Arithmetic, Real], R
 
 
 def _binomial_logpmf(mp: Arithmetic, k: Real, n: Real, p: Real) -> Real:
-    """Return the logarithm of the probability of ``k`` successes in ``n`` trials."""
     if not 0 <= k <= n:
         return mp.nan
     choices = _lgamma(mp, n + 1) - _lgamma(mp, k + 1) - _lgamma(mp, n - k + 1)

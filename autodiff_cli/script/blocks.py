@@ -98,7 +98,6 @@ class Blocks(Machine):
         return range(*values)
 
     def _context(self, tree: Syntax) -> Any:
-        """Return the mode that a ``with`` enters."""
         name = tree.children[0].text
         values = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
         named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
@@ -157,7 +156,6 @@ class Blocks(Machine):
             self.functions[function.name] = function
 
     def _lambda(self, node: Syntax) -> UserFunction:
-        """Return the function of a ``lambda`` expression."""
         parameters = [new_tree("name", name) for name in node.children[1:-2]]
         signature = new_tree("call", new_token("NAME", "lambda"), new_tree("arguments", *parameters))
         return UserFunction(Syntax("definition", [signature, node.children[-1]], "", node.span), self._scope)

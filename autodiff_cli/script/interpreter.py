@@ -295,7 +295,6 @@ class Interpreter(Blocks):
         return result
 
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
-        """Set an attribute of a tensor, such as ``x.grad = none``."""
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
             hint = f"set one of the attributes {', '.join(SETTABLE)}"

@@ -259,7 +259,6 @@ class _Reader:
         return trees
 
     def _parsed(self, tokens: list[Syntax]) -> Syntax:
-        """Parse the tokens of one statement."""
         prepared: list[Syntax] = []
         for i, token in enumerate(tokens):
             before = prepared[-1] if prepared else None
@@ -282,7 +281,6 @@ class _Reader:
 
 
 def _called_name(tree: Syntax) -> str:
-    """Return the name in a name or in a call."""
     return tree.children[0].text
 
 

@@ -70,7 +70,6 @@ def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
 
 
 def _require_scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
-    """Return an output, which must be a scalar; ``node`` is its expression."""
     if output.shape:
         raise ShapeError(
             f"expected one number, but the expression has shape {list(output.shape)}",
