@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,12 +40,6 @@ def note(kind: str, message: str, span: Span | None = None, order: int | None = 
 def derivative_phrase(order: int) -> str:
     """Return the name of the derivative with a given order."""
     return {1: "derivative", 2: "second derivative"}.get(order, f"derivative of order {order}")
-
-
-def with_arguments_phrase(texts: Mapping[Any, str]) -> str:
-    """Join the nonempty texts of arguments into a phrase such as `` with x = 0.0``."""
-    phrases = [text for text in texts.values() if text]
-    return f" with {', '.join(phrases)}" if phrases else ""
 
 
 def first_true_index(mask: ArrayLike) -> tuple[int, ...]:
@@ -191,4 +185,4 @@ def describe_step(
     at = first_true_index(mask) if place is None else place
     texts = argument_texts(step, at, np.shape(mask), one_by_one, evaluation.expression)
     text = shortened_source(evaluation.expression, step.tree.span)
-    return Description(text, with_arguments_phrase(texts), elements_phrase(mask))
+    return Description(text, f" with {', '.join(texts.values())}" if texts else "", elements_phrase(mask))

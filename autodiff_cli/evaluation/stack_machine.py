@@ -83,7 +83,6 @@ class Machine(Operations):
             "unpack": lambda node: after(node, node.children[-1:], self._assign_all),
             "definition": self._define,
             "definition_with_grad": self._define,
-            **dict.fromkeys(EFFECTS, self._change),
         }
 
     @property
@@ -122,14 +121,6 @@ class Machine(Operations):
 
         function = UserFunction(node)
         self.functions[function.name] = function
-
-    def _change(self, node: Syntax) -> Any:
-        """Refuse a statement that changes a value, which only programs of statements may contain."""
-        raise ParseError(
-            "an expression cannot change a tensor",
-            span=node.span,
-            hint="run programs of statements with 'autodiff run' or 'autodiff repl'",
-        )
 
     # The stack of work
 
@@ -186,6 +177,9 @@ class Machine(Operations):
 
     def _refuse_node(self, node: Syntax) -> Any:
         """Refuse a kind of node that has no value of its own, such as a keyword argument."""
+        if node.kind in EFFECTS:
+            hint = "run programs of statements with 'autodiff run' or 'autodiff repl'"
+            raise ParseError("an expression cannot change a tensor", span=node.span, hint=hint)
         if node.kind == "equation":
             hint = "write == to compare, or define a value: root(y=1, y**3 + y = x)"
             raise ArgumentError("an equation is only allowed in root", span=node.span, hint=hint)

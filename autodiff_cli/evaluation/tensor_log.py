@@ -220,12 +220,8 @@ def _check_count(op: FunctionInfo, count: int, keywords: Mapping[str, Any]) -> N
     have = count + len(keywords)
     missing = have < op.required or any(p not in keywords for p in op.parameters[count : op.required])
     if not op.variadic and (missing or (count > len(op.parameters) and not op.spread)):
-        raise _wrong_count(op, have)
-
-
-def _wrong_count(op: FunctionInfo, count: int) -> ArgumentError:
-    expected = how_many(op.required, len(op.parameters))
-    return ArgumentError(f"{op.name} takes {expected}, not {count}", hint=f"it is {op.signature}")
+        expected = how_many(op.required, len(op.parameters))
+        raise ArgumentError(f"{op.name} takes {expected}, not {have}", hint=f"it is {op.signature}")
 
 
 def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:

@@ -360,12 +360,7 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "list": _list,
     "slice": lambda *parts: _Piece([part.text for part in parts]),
     "ellipsis": lambda _: _Piece(r"\ldots"),
-    **dict.fromkeys(
-        ("keyword", "equation"),
-        lambda left, right: _Piece(
-            (left.text, " = ", right.text), begins="keyword", tall=left.tall or right.tall, items=[left, right]
-        ),
-    ),
+    **dict.fromkeys(("keyword", "equation"), _equation),
     "index_range": lambda *parts: _Piece(
         (parts[0].text, " = ", parts[1].text, r", \ldots, ", parts[2].text), begins="range", items=[*parts]
     ),

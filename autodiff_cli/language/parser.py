@@ -118,27 +118,19 @@ _CHARACTER_HINTS = {
     "&": "write 'and'",
     "|": "write 'or', or abs(x) for an absolute value",
     "!": "write 'not' for a negation, or gamma(x + 1) for a factorial",
-    "\N{MINUS SIGN}": "use the ASCII minus sign -",
-    "\N{EN DASH}": "use the ASCII minus sign -",
-    "\N{MULTIPLICATION SIGN}": "write *",
-    "\N{MIDDLE DOT}": "write *",
-    "\N{DOT OPERATOR}": "write *",
-    "\N{ASTERISK OPERATOR}": "write *",
+    **dict.fromkeys("\N{MINUS SIGN}\N{EN DASH}", "use the ASCII minus sign -"),
+    **dict.fromkeys("\N{MULTIPLICATION SIGN}\N{MIDDLE DOT}\N{DOT OPERATOR}\N{ASTERISK OPERATOR}", "write *"),
     "\N{DIVISION SIGN}": "write /",
-    "\N{SUPERSCRIPT TWO}": "write **2",
-    "\N{SUPERSCRIPT THREE}": "write **3",
     "\N{SQUARE ROOT}": "write sqrt(x)",
     "\N{INFINITY}": "write inf",
     "\N{LESS-THAN OR EQUAL TO}": "write <=",
     "\N{GREATER-THAN OR EQUAL TO}": "write >=",
     "\N{NOT EQUAL TO}": "write !=",
-    "\N{LEFT DOUBLE QUOTATION MARK}": "use ASCII quotes",
-    "\N{RIGHT DOUBLE QUOTATION MARK}": "use ASCII quotes",
+    **dict.fromkeys("\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}", "use ASCII quotes"),
     "\\": "write names without a backslash: sin(x), pi",
     "$": "remove it, or use single quotes: in double quotes, the shell replaces $name with a shell variable",
     "?": "write a conditional as 'a if condition else b'",
-    "{": "write lists with [ ]",
-    "}": "write lists with [ ]",
+    **dict.fromkeys("{}", "write lists with [ ]"),
     "~": "write 'not' for a negation",
     "\N{N-ARY SUMMATION}": "write a sum over an index as sum(i=1..10, x**i)",
     "\N{N-ARY PRODUCT}": "write a product over an index as prod(i=1..10, x + i)",
@@ -238,14 +230,11 @@ def _reduce(kind: str, parts: list[Syntax], places: Sequence[int], inlined: Sequ
     return Syntax(kind, children, "", span)
 
 
-_FUNCTION = "write a function as f(x) = x**2"
 _KEYWORD_HINTS = {
-    "lambda": _FUNCTION,
-    "def": _FUNCTION,
+    **dict.fromkeys(("lambda", "def"), "write a function as f(x) = x**2"),
     "return": "remove it: the last expression is the output",
     "let": "write 'y = x**2' to name a value",
-    "import": "remove it: all functions are available without an import",
-    "from": "remove it: all functions are available without an import",
+    **dict.fromkeys(("import", "from"), "remove it: all functions are available without an import"),
     "for": "write a sum over an index as sum(k=1..3, x**k); functions work on all elements of a list",
     "while": "use a function that calls itself instead of a loop",
 }
@@ -285,19 +274,14 @@ def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
     first = _statement_start(tokens, index)
     names = first < index and all(token.kind in ("NAME", "COMMA") for token in tokens[first:index])
     comma = next((i for i in range(first + 1, index + 1) if tokens[i].kind == "COMMA"), None) if names else index
-    return (
-        comma
-        if comma is not None and tokens[comma].kind == "COMMA" and _bracket_depth(tokens[first:comma]) == 0 < comma - first
-        else None
-    )
+    if comma is None or comma == first or tokens[comma].kind != "COMMA":
+        return None
+    depth = sum((token.text in _OPEN) - (token.text in _OPEN.values()) for token in tokens[first:comma])
+    return comma if depth == 0 else None
 
 
 def _statement_start(tokens: list[Syntax], index: int) -> int:
     return next((i for i in range(index, 0, -1) if tokens[i - 1].kind == "_SEPARATOR"), 0)
-
-
-def _bracket_depth(tokens: list[Syntax]) -> int:
-    return sum((token.text in _OPEN) - (token.text in (")", "]")) for token in tokens)
 
 
 def _comma_hint(source: str, tokens: list[Syntax], comma: int) -> str:

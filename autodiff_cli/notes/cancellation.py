@@ -58,9 +58,9 @@ class DigitLoss(NamedTuple):
     digits: int
 
 
-def total_digits(eps: float) -> int:
-    """Return the number of decimal digits of a type with the machine epsilon ``eps``."""
-    return round(-math.log10(eps))
+def total_digits(dtype: str) -> int:
+    """Return the number of decimal digits of a type."""
+    return round(-math.log10(np.finfo(dtype).eps))
 
 
 def digits_lost(relative: float, total: int) -> int:
@@ -72,11 +72,11 @@ def find_digit_losses(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Di
     """Return the steps that lost more than half of the digits, and whether the output lost more than half of its digits."""
     if len(trace) > MOST_STEPS or output.dtype.kind != "f" or any(map(_is_large, trace)):
         return [], False
-    errors = _Errors(trace, float(np.finfo(dtype).eps))
+    errors = _Errors(trace, dtype)
     for step in trace:
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
-    known = errors.error(output) if errors.is_result(output) or output.shape else errors.error(float(output._data))
+    known = errors.error(output) if id(output) in errors.results or output.shape else errors.error(float(output._data))
     return errors.lost, bool(np.any(known)) and bool(np.any(_relative_error(known, output._data) > errors.limit))
 
 
@@ -88,22 +88,18 @@ def _is_large(step: Step) -> bool:
 class _Errors:
     """The errors of all values computed so far."""
 
-    def __init__(self, trace: Trace, eps: float) -> None:
-        self.limit = 1 / math.sqrt(eps)
+    def __init__(self, trace: Trace, dtype: str) -> None:
+        self._eps, self._total_digits = float(np.finfo(dtype).eps), total_digits(dtype)
+        self.limit = 1 / math.sqrt(self._eps)
         self.lost: list[DigitLoss] = []
-        self._eps = eps
         self._of: dict[int, Error] = {}
         self._plain: dict[float, float] = {}
-        self._steps_by_result = {id(step.result): step for step in reversed(trace)}
+        self.results = {id(step.result) for step in trace}
 
     def error(self, value: object) -> Error:
         if type(value) is Tensor:
             return self._of.get(id(value), 0.0)
         return self._plain.get(value, 0.0) if isinstance(value, float) else 0.0
-
-    def is_result(self, value: object) -> bool:
-        """Return whether a step made a value."""
-        return id(value) in self._steps_by_result
 
     def add(self, step: Step) -> None:
         """Compute the error of the result of a step, and remember the step if it lost digits."""
@@ -121,7 +117,7 @@ class _Errors:
         mask = (relative > self.limit) & (before <= self.limit)
         if mask.any():
             worst = int(np.argmax(np.where(mask, relative, -1.0)))
-            digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, total_digits(self._eps))
+            digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, self._total_digits)
             place = tuple(int(i) for i in np.unravel_index(worst, mask.shape))
             self.lost.append(DigitLoss(step, mask, place, digits))
         if type(result) is Tensor:

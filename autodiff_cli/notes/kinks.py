@@ -200,7 +200,7 @@ def _place_text(evaluation: Evaluation, switch: Switch) -> str:
         shapes = [value.shape for value in flat_inputs(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
     texts = argument_texts(step, first_true_index(mask), mask.shape, one_by_one, evaluation.expression, number_text)
-    phrases = [text for text in texts.values() if text]
+    phrases = list(texts.values())
     if not phrases:
         leaves = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
         phrases = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in leaves if not leaf.shape]

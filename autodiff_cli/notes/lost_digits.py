@@ -198,16 +198,13 @@ def _derivative_name(order: int, names: Sequence[str]) -> str:
     return f"the {derivative_phrase(order)} with respect to {' and '.join(dict.fromkeys(names))}"
 
 
-def _total_digits(evaluation: Evaluation) -> int:
-    """Return the number of digits of the type of an evaluation."""
-    return total_digits(float(np.finfo(evaluation.dtype).eps))
-
-
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
     from autodiff_cli.evaluation.note_phrases import describe_step
 
     said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
-    message = f"{said.text} loses about {loss.digits} of {_total_digits(evaluation)} digits{said.rest}{_remedy(evaluation, loss)}"
+    message = (
+        f"{said.text} loses about {loss.digits} of {total_digits(evaluation.dtype)} digits{said.rest}{_remedy(evaluation, loss)}"
+    )
     return note("cancellation", message, loss.step.tree.span, order=0)
 
 
@@ -240,7 +237,7 @@ def _derivative_notes(
             span = evaluation.evaluator.tree.children[-1].span
             notes.append(note(kind, f"{worst}: numbers {kind} in the backward pass", span, order=order))
         else:
-            total = _total_digits(evaluation)
+            total = total_digits(evaluation.dtype)
             lost = f"{worst.name.removesuffix(',')}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
             notes.append(_located_note(evaluation, steps, lost, order))
     return notes

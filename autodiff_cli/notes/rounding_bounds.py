@@ -187,11 +187,11 @@ class Tape:
             total: Any = 0.0
             for rule in _rules(primitive):
                 argument = args[rule.position]
-                if not isinstance(argument, Bounded) or _is_zero(error := argument.error):
+                if not isinstance(argument, Bounded) or not np.any(error := argument.error):
                     continue
                 slope = abs(rule.vjp(_ONE, *rule.values(values, data)))
                 total = total + slope * error
-                if primitive.series != "linear" and _has_zero(slope):  # a step, or an extremum
+                if primitive.series != "linear" and not np.all(slope):  # a step, or an extremum
                     total = total + self._change_within_error(primitive, values, rule.position, error, data)
             return total
         if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements
@@ -244,21 +244,6 @@ def _argument_cotangents(primitive: Primitive, value: Bounded, cotangent: Any) -
         for rule in _rules(primitive)
         if isinstance(value.args[rule.position], Bounded)
     ]
-
-
-def _is_true(value: Any) -> bool:
-    """Return whether a truth value, or all elements of an array, are true."""
-    return bool(value.all() if type(value) is np.ndarray else value)
-
-
-def _is_zero(value: Any) -> bool:
-    """Return whether a number, or all elements of an array, are 0."""
-    return not value.any() if type(value) is np.ndarray else value == 0
-
-
-def _has_zero(value: Any) -> bool:
-    """Return whether a number, or an element of an array, is 0."""
-    return not value.all() if type(value) is np.ndarray else value == 0
 
 
 def _is_number(value: Any) -> bool:
@@ -330,7 +315,7 @@ def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: A
 
 def _is_small(value: Any, most: float) -> bool:
     """Return whether the relative error of a value is small in units of the machine epsilon."""
-    return not isinstance(value, Bounded) or _is_true(value.error <= most * abs(value._data))
+    return not isinstance(value, Bounded) or bool(np.all(value.error <= most * abs(value._data)))
 
 
 def _repeat_with_bounds(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) -> Tensor:

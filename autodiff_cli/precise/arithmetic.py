@@ -9,44 +9,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from autodiff_cli.lazy import library
 
+Real = Any
+"""A number of mpmath, which does not declare types."""
 UNIT = 2.0**-53
 """The rounding error of a float64, relative to its size."""
 MOST_EXPONENT = 4000
 """The largest binary exponent of an argument of ``exp``; for larger arguments, the result is set to infinity or 0."""
-
-
-class Real(Protocol):
-    """The interface of mpmath numbers; mpmath itself does not declare types."""
-
-    @property
-    def man_exp(self) -> tuple[int, int]: ...
-    @property
-    def _mpf_(self) -> tuple[int, int, int, int]: ...
-    def __add__(self, other: Real | float, /) -> Real: ...
-    def __radd__(self, other: float, /) -> Real: ...
-    def __sub__(self, other: Real | float, /) -> Real: ...
-    def __rsub__(self, other: float, /) -> Real: ...
-    def __mul__(self, other: Real | float, /) -> Real: ...
-    def __rmul__(self, other: float, /) -> Real: ...
-    def __truediv__(self, other: Real | float, /) -> Real: ...
-    def __rtruediv__(self, other: float, /) -> Real: ...
-    def __pow__(self, other: int, /) -> Real: ...
-    def __neg__(self) -> Real: ...
-    def __abs__(self) -> Real: ...
-    def __bool__(self) -> bool: ...
-    def __int__(self) -> int: ...
-    def __float__(self) -> float: ...
-    def __lt__(self, other: Real | float, /) -> bool: ...
-    def __le__(self, other: Real | float, /) -> bool: ...
-    def __gt__(self, other: Real | float, /) -> bool: ...
-    def __ge__(self, other: Real | float, /) -> bool: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
 
 
 class Arithmetic:
@@ -63,20 +35,6 @@ class Arithmetic:
         constants: the values of the parts of a program that derivatives treat as constants; see ``Evaluator``.
     """
 
-    e: Real
-    eps: Real
-    inf: Real
-    ln2: Real
-    ln10: Real
-    nan: Real
-    pi: Real
-    mpc: type[Any]
-    mpf: Callable[[object], Real]
-    extraprec: Callable[[int], AbstractContextManager[None]]
-    isint: Callable[[Real], bool]
-    mag: Callable[[Real], int]
-    nstr: Callable[..., str]
-
     def __init__(self, digits: int) -> None:
         self.context: Any = library("mpmath.ctx_mp", "arithmetic with more digits").MPContext()
         self.context.dps = digits
@@ -89,8 +47,8 @@ class Arithmetic:
         self._random: random.Random | None = None
         self._reads = False
 
-    def __getattr__(self, name: str) -> Callable[..., Real]:
-        attribute: Callable[..., Real] = getattr(self.context, name)
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self.context, name)
         if callable(attribute):
             setattr(self, name, attribute)  # the next access does not come here
         return attribute
@@ -199,13 +157,11 @@ class Arithmetic:
 
     def log(self, x: Real) -> Real:
         """Return the logarithm of x: -inf at 0, and nan for a negative number."""
-        result: Real = self.context.log(x) if x > 0 else -self.inf if x == 0 else self.nan
-        return result
+        return self.context.log(x) if x > 0 else -self.inf if x == 0 else self.nan
 
     def log1p(self, x: Real) -> Real:
         """Return the logarithm of 1 + x."""
-        result: Real = self.context.log1p(x) if x > -1 else self.log(x + 1)
-        return result
+        return self.context.log1p(x) if x > -1 else self.log(x + 1)
 
     def rounded(self, value: Real, x: Real) -> Real:
         """Return ``value``, the value of a function at ``x``.

@@ -164,17 +164,12 @@ def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
     return function
 
 
-def _number_function(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return the function that computes a primitive of mpmath numbers, given their arithmetic; ``None`` if there is none."""
+def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[Any], statics: Sequence[object]) -> Any:
+    """Return a primitive of mpmath numbers and booleans as an mpmath number or a boolean."""
     name = primitive.name
     if name == "pow" and primitive.arity == 1 and primitive.series != "power":
         name = "power of a number"  # its argument is the exponent
-    return primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)
-
-
-def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[Any], statics: Sequence[object]) -> Any:
-    """Return a primitive of mpmath numbers and booleans as an mpmath number or a boolean."""
-    function = _number_function(primitive)
+    function = primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)
     if function is None:
         raise NotPrecise(primitive.name)
     value = _compute_or_refuse(primitive.name, function, [math, *operands, *statics], _OF_MPMATH)

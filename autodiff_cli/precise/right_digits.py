@@ -134,7 +134,8 @@ class Verified:
         mp, digits = self._mp, self.digits or DIGITS
         if mp.isnan(exact) or mp.isinf(exact):
             return str(float(exact))
-        return mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
+        text: str = mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
+        return text
 
     def to_dict(self) -> dict[str, object]:
         """Return the counts of correct digits for the JSON object and, if ``digits`` is set, the texts that replace its floats.

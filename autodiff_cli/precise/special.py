@@ -115,8 +115,7 @@ def _wofz(mp: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
     else:
         with mp.extraprec(2 * int(abs(z) * abs(z)) + 20):  # bits that 1 - erf loses
             value = mp.context.exp(-z * z) * (1 - mp.erf(mp.mpc(y, -x)))  # erfc of mpmath takes longer
-    part: Real = +value.imag if imaginary else +value.real
-    return part
+    return +value.imag if imaginary else +value.real
 
 
 def _voigt(mp: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:

@@ -131,10 +131,8 @@ class RowByRowProgram(Compiled):
         row = new_leaves(dict(values), self.dtype, self.wrt)
         evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
         with np.errstate(all="ignore"):
-            return [number for output in run_scalar_outputs(evaluator, bool(self.named)) for number in self._results(output, row)]
-
-    def _results(self, output: Tensor, row: Mapping[str, Tensor]) -> list[Any]:
-        order = max(map(len, self.wanted))
-        result = partials(output, {name: row[name] for name in self.wrt}, order) if order and output.requires_grad else {}
-        result[()] = output._data
-        return [result.get(term, 0.0) for term in self.wanted]
+            outputs = run_scalar_outputs(evaluator, bool(self.named))
+            order, leaves = max(map(len, self.wanted)), {name: row[name] for name in self.wrt}
+            derivatives = [partials(output, leaves, order) if order and output.requires_grad else {} for output in outputs]
+        results = [{**part, (): output._data} for part, output in zip(derivatives, outputs, strict=True)]
+        return [result.get(term, 0.0) for result in results for term in self.wanted]
