@@ -44,22 +44,22 @@ BUDGETS = {
     "compiler": 2969,
     "data": 5754,
     "derivatives": 1062,
-    "evaluation": 3519,
+    "evaluation": 3488,
     "explanation": 2044,
     "gradient_checking": 1038,
     "graph_drawing": 1870,
-    "language": 1447,
+    "language": 1419,
     "lesson": 2031,
     "nn": 496,
-    "notes": 2202,
+    "notes": 2171,
     "numerics": 4310,
     "ops": 5091,
     "optim": 352,
-    "plotting": 2178,
-    "precise": 2219,
+    "plotting": 2165,
+    "precise": 2161,
     "report": 1556,
     "root": 1633,
-    "script": 1622,
+    "script": 1617,
     "solvers": 12541,
     "symbolic": 4966,
     "utils": 284,
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 76_554
+MOST_LINES = 76_388
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
