@@ -26,10 +26,10 @@ def command(words: str | None, out: Output) -> None:
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.errors import UnknownName
-    from autodiff_cli.report.functions import FunctionList, matching
+    from autodiff_cli.report.functions import FunctionList, definitions, matching
     from autodiff_cli.suggest import suggestion
 
-    every = list({function.name: function for function in FUNCTIONS.values()}.values())
+    every = [*{function.name: function for function in FUNCTIONS.values()}.values(), *definitions()]
     one = words is not None and words in FUNCTIONS
     functions = [FUNCTIONS[words]] if words is not None and one else every if words is None else matching(every, words)
     if not functions:

@@ -10,6 +10,32 @@ from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import Column, Renderable, Table, title
 
 
+_DEFINITIONS = (
+    ("root", "y=1", "y**3 + y = x", "root of an equation next to a start, or in a bracket y=0..2", "-(dF/dx)/(dF/dy)"),
+    ("argmin", "y=0", "(y - x)**2", "point of the minimum that a descent from a start reaches", "-(d2f/dxdy)/(d2f/dy2)"),
+    ("integral", "t=0..x", "exp(-t**2)", "definite integral; its ends may be infinite", "exp(-x**2)"),
+)
+"""The functions that bind a name: their arguments in an example, the description, and the derivative."""
+
+
+def definitions() -> list[FunctionInfo]:
+    """Return the functions whose value an equation, a minimum or an integral defines; they are not functions of tensors."""
+    return [
+        FunctionInfo(
+            name=name,
+            function=str,
+            parameters=(bound, body),
+            defaults=(),
+            tensors=(),
+            kinds={},
+            section="definitions",
+            summary=summary,
+            formula=formula,
+        )
+        for name, bound, body, summary, formula in _DEFINITIONS
+    ]
+
+
 def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo]:
     """Return the functions whose description contains all words, in upper or lower case.
 
