@@ -57,7 +57,7 @@ BUDGETS = {
     "optim": 352,
     "plotting": 2165,
     "precise": 2161,
-    "report": 1556,
+    "report": 1582,
     "root": 1633,
     "script": 1617,
     "solvers": 12541,
