@@ -9,7 +9,6 @@ from autodiff_cli.command_result import CommandResult, Record
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import Column, Renderable, Table, title
 
-
 _DEFINITIONS = (
     ("root", "y=1", "y**3 + y = x", "root of an equation next to a start, or in a bracket y=0..2", "-(dF/dx)/(dF/dy)"),
     ("argmin", "y=0", "(y - x)**2", "point of the minimum that a descent from a start reaches", "-(d2f/dxdy)/(d2f/dy2)"),
