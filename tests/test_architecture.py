@@ -57,7 +57,7 @@ BUDGETS = {
     "optim": 352,
     "plotting": 2165,
     "precise": 2161,
-    "report": 1582,
+    "report": 1581,
     "root": 1633,
     "script": 1617,
     "solvers": 12541,
