@@ -52,19 +52,33 @@ def shape_of(name: str, size: tuple[Any, ...]) -> Shape:
     return shape
 
 
-def leaf_of(data: Array, requires_grad: bool, device: DeviceLike = None) -> Tensor:
-    """Return a new leaf with an array."""
-    check_device(device)
+class Options(TypedDict, total=False):
+    """The keywords of a function that creates a tensor."""
+
+    dtype: DTypeLike | None
+    requires_grad: bool
+    device: DeviceLike
+    layout: object
+    memory_format: object
+
+
+def leaf_of(name: str, data: Array, options: Options) -> Tensor:
+    """Return a new leaf with an array, which has its type already; ``name`` is the function that was given the options."""
+    for option in options:
+        if option not in Options.__annotations__:
+            raise ArgumentError(f"{name} has no parameter '{option}'", hint="it has dtype, device and requires_grad")
+    check_device(options.get("device"))
     result = tensor_on(data[()] if data.ndim == 0 else data)
-    if requires_grad:
+    if options.get("requires_grad", False):
         if data.dtype.kind != "f":
             raise DtypeError(NO_GRADIENTS)
         result._requires_grad = True
     return result
 
 
-def _dtype_or_default(dtype: DTypeLike | None) -> DType:
-    """Return a dtype; the default type if there is none."""
+def _dtype_of(options: Options) -> DType:
+    """Return the type that options name; the default type if they do not name one."""
+    dtype = options.get("dtype")
     return default_type() if dtype is None else as_dtype(dtype)
 
 
@@ -108,45 +122,30 @@ def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = 
 
 
 @declare.described
-def zeros(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    return leaf_of(np.zeros(shape_of("zeros", size), _dtype_or_default(dtype)), requires_grad, device)
+def zeros(*size: Wholes, **options: Unpack[Options]) -> Tensor:
+    return leaf_of("zeros", np.zeros(shape_of("zeros", size), _dtype_of(options)), options)
 
 
 @declare.described
-def ones(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    return leaf_of(np.ones(shape_of("ones", size), _dtype_or_default(dtype)), requires_grad, device)
+def ones(*size: Wholes, **options: Unpack[Options]) -> Tensor:
+    return leaf_of("ones", np.ones(shape_of("ones", size), _dtype_of(options)), options)
 
 
 @declare.described
-def full(
-    size: Wholes, fill_value: Number, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
-) -> Tensor:
+def full(size: Wholes, fill_value: Number, **options: Unpack[Options]) -> Tensor:
     shape = shape_of("full", (size if isinstance(size, (list, tuple)) else (size,),))
-    return leaf_of(
-        np.full(shape, fill_value, _dtype_or_default(dtype) if dtype is not None or isinstance(fill_value, float) else None),
-        requires_grad,
-        device,
-    )
+    has_type = options.get("dtype") is not None or isinstance(fill_value, float)
+    return leaf_of("full", np.full(shape, fill_value, _dtype_of(options) if has_type else None), options)
 
 
 @declare.described
-def eye(
-    n: int, m: int | None = None, *, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False
-) -> Tensor:
+def eye(n: int, m: int | None = None, **options: Unpack[Options]) -> Tensor:
     rows, columns = shape_of("eye", (n, n if m is None else m))
-    return leaf_of(np.eye(rows, columns, dtype=_dtype_or_default(dtype)), requires_grad, device)
+    return leaf_of("eye", np.eye(rows, columns, dtype=_dtype_of(options)), options)
 
 
 @declare.described
-def arange(
-    start: Number,
-    end: Number | None = None,
-    step: Number = 1,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def arange(start: Number, end: Number | None = None, step: Number = 1, **options: Unpack[Options]) -> Tensor:
     if end is None:
         start, end = 0, start
     if step == 0:
@@ -159,97 +158,60 @@ def arange(
     check_size((math.ceil(count),))
     if count <= 0:
         end = start
-    if dtype is not None or any(isinstance(v, float) for v in (start, end, step)):
-        dtype = _dtype_or_default(dtype)
+    has_type = options.get("dtype") is not None or any(isinstance(v, float) for v in (start, end, step))
     numbers: Any = np.arange
-    return leaf_of(numbers(start, end, step, dtype), requires_grad, device)
+    return leaf_of("arange", numbers(start, end, step, _dtype_of(options) if has_type else None), options)
 
 
 @declare.described
-def linspace(
-    start: Number,
-    end: Number,
-    steps: int,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def linspace(start: Number, end: Number, steps: int, **options: Unpack[Options]) -> Tensor:
     (steps,) = shape_of("linspace", (steps,))
-    wanted = _dtype_or_default(dtype)
+    wanted = _dtype_of(options)
     if wanted.kind == "f":
-        return leaf_of(np.linspace(float(start), float(end), steps, dtype=wanted), requires_grad, device)
+        return leaf_of("linspace", np.linspace(float(start), float(end), steps, dtype=wanted), options)
     # As in PyTorch, both halves are computed from their ends, and integers are rounded toward zero.
     step, count = (float(end) - float(start)) / max(steps - 1, 1), np.arange(steps)
-    return leaf_of(
-        np.where(count < max(steps // 2, 1), start + step * count, end - step * (steps - 1 - count)).astype(wanted),
-        requires_grad,
-        device,
-    )
+    numbers = np.where(count < max(steps // 2, 1), start + step * count, end - step * (steps - 1 - count))
+    return leaf_of("linspace", numbers.astype(wanted), options)
 
 
 @declare.described
-def logspace(
-    start: Number,
-    end: Number,
-    steps: int,
-    base: Number = 10.0,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def logspace(start: Number, end: Number, steps: int, base: Number = 10.0, **options: Unpack[Options]) -> Tensor:
     (steps,) = shape_of("logspace", (steps,))
     with np.errstate(all="ignore"):
         powers = np.float64(base) ** np.linspace(float(start), float(end), steps)
-    return leaf_of(powers.astype(_dtype_or_default(dtype)), requires_grad, device)
+    return leaf_of("logspace", powers.astype(_dtype_of(options)), options)
 
 
 @declare.described
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    return _triangle_positions(row, col, lambda i, j: j - i <= offset, dtype, device)
+def tril_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+    return _triangle_positions("tril_indices", row, col, lambda i, j: j - i <= offset, options)
 
 
 @declare.described
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    return _triangle_positions(row, col, lambda i, j: j - i >= offset, dtype, device)
+def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+    return _triangle_positions("triu_indices", row, col, lambda i, j: j - i >= offset, options)
 
 
-def _triangle_positions(row: int, col: int, inside: Callable[..., Any], dtype: DTypeLike | None, device: DeviceLike) -> Tensor:
+def _triangle_positions(name: str, row: int, col: int, inside: Callable[..., Any], options: Options) -> Tensor:
     """Return the positions of the elements of a matrix that satisfy ``inside(row, column)``."""
-    i, j = np.ogrid[tuple(slice(length) for length in shape_of("tril_indices", (row, col)))]
-    result = np.stack(np.nonzero(inside(i, j)))
-    return leaf_of(result.astype(np.int64 if dtype is None else as_dtype(dtype)), False, device)
+    i, j = np.ogrid[tuple(slice(length) for length in shape_of(name, (row, col)))]
+    dtype = options.get("dtype")
+    return leaf_of(name, np.stack(np.nonzero(inside(i, j))).astype(np.int64 if dtype is None else as_dtype(dtype)), options)
 
 
-def empty(*size: Wholes, dtype: DTypeLike | None = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def empty(*size: Wholes, **options: Unpack[Options]) -> Tensor:
     """Return a tensor of zeros with the given shape; PyTorch leaves the elements uninitialized."""
-    result: Tensor = zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
-    return result
-
-
-class Options(TypedDict, total=False):
-    """The keywords of a function that creates a tensor."""
-
-    dtype: DTypeLike | None
-    requires_grad: bool
-    device: DeviceLike
-    layout: object
-    memory_format: object
+    return zeros(*size, **options)  # type: ignore[no-any-return]
 
 
 def _filled_like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Number) -> Tensor:
     """Create a tensor with the shape of ``x``, and with its type unless the options contain a type."""
-    kind, device, requires_grad = options.pop("dtype", None), options.pop("device", None), options.pop("requires_grad", False)
-    for name in options:
-        if name not in ("layout", "memory_format"):
-            raise ArgumentError(
-                f"{make.__name__}_filled_like has no parameter '{name}'", hint="it has dtype, device and requires_grad"
-            )
+    options["dtype"] = x.dtype if options.get("dtype") is None else options["dtype"]
     if hasattr(x, "physical"):  # inside vmap the result must hold one value for each example, for in-place changes
-        result = make(x.physical.shape, *given, dtype=x.dtype if kind is None else kind, device=device)
-        return x.batch.wrap(result)  # type: ignore[no-any-return]
-    return make(x.shape, *given, dtype=x.dtype if kind is None else kind, device=device, requires_grad=requires_grad)
+        options.pop("requires_grad", None)
+        return x.batch.wrap(make(x.physical.shape, *given, **options))  # type: ignore[no-any-return]
+    return make(x.shape, *given, **options)
 
 
 def full_like(x: Tensor, fill_value: Number, **options: Unpack[Options]) -> Tensor:

@@ -7,7 +7,7 @@ As in PyTorch, the numbers do not depend on the parameters of their distribution
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes,
 from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.limits import check_size
-from autodiff_cli.ops.casts import DeviceLike
-from autodiff_cli.ops.creation import leaf_of, shape_of
+from autodiff_cli.ops.creation import Options, leaf_of, shape_of
 from autodiff_cli.ops.generators import Generator, drawing
 from autodiff_cli.ops.inplace import change
 from autodiff_cli.ops.rules import random_numbers as rules
@@ -51,45 +50,35 @@ def _floating_dtype(name: str, dtype: DTypeLike | None) -> DType:
 # Random tensors
 
 
+class RandomOptions(Options, total=False):
+    """The keywords of a function that creates a tensor of random numbers."""
+
+    generator: Generator | None
+
+
+def _sample(name: str, draw: Callable[[np.random.Generator], Any], options: RandomOptions, whole: bool = False) -> Tensor:
+    """Return the numbers that ``draw`` returns for a generator as a new leaf; ``whole`` if they are whole numbers."""
+    random, dtype = drawing(name, options.pop("generator", None)), options.get("dtype")
+    kind = as_dtype("int64" if dtype is None else dtype) if whole else _floating_dtype(name, dtype)
+    return leaf_of(name, np.asarray(draw(random)).astype(kind), options)
+
+
 @draws
-def rand(
-    *lengths: Wholes,
-    size: Wholes | None = None,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def rand(*lengths: Wholes, size: Wholes | None = None, **options: Unpack[RandomOptions]) -> Tensor:
     """Return uniform random numbers from 0 to 1, which are the same in every run unless ``manual_seed`` sets another seed."""
-    kind, shape = _floating_dtype("rand", dtype), shape_of("rand", lengths if size is None else (size,))
-    return leaf_of(np.asarray(drawing("rand", generator).random(shape)).astype(kind), requires_grad, device)
+    shape = shape_of("rand", lengths if size is None else (size,))
+    return _sample("rand", lambda random: random.random(shape), options)
 
 
 @draws
-def randn(
-    *lengths: Wholes,
-    size: Wholes | None = None,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def randn(*lengths: Wholes, size: Wholes | None = None, **options: Unpack[RandomOptions]) -> Tensor:
     """Return random numbers from the standard normal distribution; see ``rand`` for the seed."""
-    kind, shape = _floating_dtype("randn", dtype), shape_of("randn", lengths if size is None else (size,))
-    return leaf_of(np.asarray(drawing("randn", generator).standard_normal(shape)).astype(kind), requires_grad, device)
+    shape = shape_of("randn", lengths if size is None else (size,))
+    return _sample("randn", lambda random: random.standard_normal(shape), options)
 
 
 @draws
-def randint(
-    low: int,
-    high: int | Wholes | None = None,
-    size: Wholes | None = None,
-    *,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def randint(low: int, high: int | Wholes | None = None, size: Wholes | None = None, **options: Unpack[RandomOptions]) -> Tensor:
     """Return random whole numbers from ``low`` to ``high - 1``; ``randint(high, size)`` starts at 0.
 
     Raises:
@@ -103,23 +92,15 @@ def randint(
         )
     shape = shape_of("randint", (size,))
     first, last = _checked_range("random_", WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high"))
-    values = drawing("randint", generator).integers(first, last, shape)
-    return leaf_of(np.asarray(values).astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
+    return _sample("randint", lambda random: random.integers(first, last, shape), options, whole=True)
 
 
 @draws
-def randint_like(
-    x: Tensor,
-    low: int,
-    high: int | None = None,
-    *,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-) -> Tensor:
+def randint_like(x: Tensor, low: int, high: int | None = None, **options: Unpack[RandomOptions]) -> Tensor:
     """Return random whole numbers with the shape and type of ``x``; see ``randint``."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(x.shape), generator=generator, dtype=x._data.dtype if dtype is None else dtype, device=device)
+    options["dtype"] = x._data.dtype if options.get("dtype") is None else options["dtype"]
+    return randint(low, high, tuple(x.shape), **options)
 
 
 def _checked_range(name: str, low: int, high: int) -> tuple[int, int]:
@@ -129,33 +110,18 @@ def _checked_range(name: str, low: int, high: int) -> tuple[int, int]:
 
 
 @draws
-def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def randperm(n: int, **options: Unpack[RandomOptions]) -> Tensor:
     """Return the whole numbers from 0 to ``n - 1`` in random order."""
     (count,) = shape_of("randperm", (n,))
-    values = drawing("randperm", generator).permutation(count)
-    return leaf_of(values.astype(np.int64 if dtype is None else as_dtype(dtype)), requires_grad, device)
+    return _sample("randperm", lambda random: random.permutation(count), options, whole=True)
 
 
 def _like_tensor(draw: Callable[..., Tensor], numbers: str) -> Callable[..., Tensor]:
     """Return the function that calls ``draw`` with the shape and the type of a tensor."""
 
-    def like(
-        x: Tensor,
-        *,
-        generator: Generator | None = None,
-        dtype: DTypeLike | None = None,
-        device: DeviceLike = None,
-        requires_grad: bool = False,
-    ) -> Tensor:
-        kind = x._data.dtype if dtype is None else dtype
-        return draw(tuple(x.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
+    def like(x: Tensor, **options: Unpack[RandomOptions]) -> Tensor:
+        options["dtype"] = x._data.dtype if options.get("dtype") is None else options["dtype"]
+        return draw(tuple(x.shape), **options)
 
     like.__name__ = like.__qualname__ = f"{draw.__name__}_like"
     like.__doc__ = f"Return {numbers} with the shape and the type of ``x``."
@@ -167,16 +133,7 @@ randn_like = _like_tensor(randn, "random numbers from the standard normal distri
 
 
 @draws
-def normal(
-    mean: Value | Number,
-    std: Value | Number = 1.0,
-    size: Wholes | None = None,
-    *,
-    generator: Generator | None = None,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def normal(mean: Value | Number, std: Value | Number = 1.0, size: Wholes | None = None, **options: Unpack[RandomOptions]) -> Tensor:
     """Return normally distributed random numbers; ``mean`` and ``std`` are tensors, or numbers with a ``size``.
 
     The derivatives with respect to tensors are 0, as in PyTorch.
@@ -185,14 +142,13 @@ def normal(
         ArgumentError: if both are numbers and ``size`` is missing.
         GraphError: if ``std`` is negative.
     """
-    random = drawing("normal", generator)
     with_mean, with_std = isinstance(mean, Tensor), isinstance(std, Tensor)
     if not with_mean and not with_std:
         if size is None:
             raise ArgumentError("normal takes two numbers and a size, or tensors", hint="for three numbers: normal(0, 1, (3,))")
         low, wide = NUMBER(mean, "normal", "mean"), _checked_deviation(NUMBER(std, "normal", "std"))
-        values = np.asarray(random.standard_normal(shape_of("normal", (size,)))) * wide + low
-        return leaf_of(values.astype(_floating_dtype("normal", dtype)), requires_grad, device)
+        shape = shape_of("normal", (size,))
+        return _sample("normal", lambda random: np.asarray(random.standard_normal(shape)) * wide + low, options)
     a, b = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
     for each in (mean, std):
         if isinstance(each, Tensor):
@@ -201,7 +157,7 @@ def normal(
         raise GraphError(
             "normal expects all elements of std >= 0.0" if with_std else f"normal expects std >= 0.0, but found std {std}"
         )
-    shape = _common_shape(a, b)
+    shape, random = _common_shape(a, b), drawing("normal", options.get("generator"))
     kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
     values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
     if with_mean and with_std:
