@@ -1,0 +1,135 @@
+"""Integrals in many digits, for integrands with singularities inside their range or strong ones at its ends.
+
+A range is split at the singularities inside.  At an end, a power as a new variable makes the integrand flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff_cli.arrays import Vector
+from autodiff_cli.errors import AutodiffError
+from autodiff_cli.precise.arithmetic import Arithmetic
+
+Range = tuple[float, float]
+NumberFunction = Callable[[Any], Any]
+"""A function of an mpmath number."""
+
+_MOST_SPLITS = 8
+"""The maximum number of singularities inside a range."""
+_DIGITS = (20, 40)
+_POWER = 12
+"""The power that removes a singularity at an end; the integral of t**-p has a value up to p = 0.97."""
+_ZOOMS = 12
+"""The number of times that a range is divided by 32, together by more than a float resolves."""
+
+
+class SingularIntegral:
+    """The integral of a function that may be singular.
+
+    Args:
+        values: computes the function for an array of floats.
+        in_digits: returns the function of mpmath numbers, given the arithmetic.
+        accuracy: the error to reach, relative to the integral of the absolute value.
+        accepted: the largest such error of an integral with a value.
+    """
+
+    def __init__(
+        self,
+        values: Callable[[Vector], Vector],
+        in_digits: Callable[[Arithmetic], NumberFunction],
+        accuracy: float,
+        accepted: float,
+    ) -> None:
+        self._values, self._in_digits = values, in_digits
+        self._accuracy, self._accepted = accuracy, accepted
+        self._arithmetics = [Arithmetic(digits) for digits in _DIGITS]  # which keep the nodes of the quadrature
+
+    def over(self, pieces: Sequence[Range], size: float) -> tuple[float, float]:
+        """Return the integral over several ranges and an estimate of its error, which is infinite or nan if there is no value.
+
+        Args:
+            pieces: the ranges.
+            size: the integral of the absolute value, roughly.
+        """
+        left = sorted(pieces, key=lambda piece: piece[0] - piece[1])
+        value = error = 0.0
+        splits = _MOST_SPLITS
+        while left and error < np.inf:
+            piece = left.pop()  # the narrowest, which fails if one does
+            part, estimate = self._over_piece(*piece)
+            is_accurate = estimate <= self._accuracy * max(abs(part), size)
+            if splits and not (is_accurate or estimate == np.inf) and np.isfinite(piece).all():
+                place = self._roughest(*piece)
+                if piece[0] < place < piece[1]:
+                    left += [(piece[0], place), (place, piece[1])]
+                    splits -= 1
+                    continue
+            value, error = value + part, error + estimate
+        return value, error
+
+    def _roughest(self, low: float, high: float) -> float:
+        """Return the float in a range at which the second difference of the function is largest, or where it is not finite."""
+        if not np.isfinite(self._values(np.array([low, high]))).any():
+            return low / 2 + high / 2
+        for _ in range(_ZOOMS):
+            t = np.linspace(low, high, 65)
+            values = self._values(t)
+            differences = np.nan_to_num(np.abs(np.diff(values, 2)), nan=0.0, posinf=0.0)
+            k = 1 + int(np.argmax(np.where(np.isfinite(values[1:-1]), differences, np.inf)))
+            low, high = float(t[k - 1]), float(t[k + 1])
+        return float(t[k])
+
+    def _over_piece(self, low: float, high: float) -> tuple[float, float]:
+        """Return the integral over a range without singularities inside, and an estimate of its error.
+
+        The error is infinite if the integral diverges, and nan if the function is not finite at both ends or inside.
+        """
+        is_singular = ~np.isfinite(self._values(np.array([low, high]))) & np.isfinite(high - low)
+        if is_singular.all():
+            return np.nan, np.nan
+        if is_singular[1]:
+            value, error = self._over_piece(high, low)
+            return -value, error
+        quadrature = _from_singularity if is_singular[0] else _plain
+        is_regular = not is_singular[0] and np.isfinite(high - low)
+        results = []
+        for math in self._arithmetics[: 1 if is_regular else 2]:
+            try:
+                value, estimate = map(float, quadrature(math, self._in_digits, low, high))
+            except (AutodiffError, ArithmeticError, ValueError):
+                return np.nan, np.nan
+            if not np.isfinite(value):
+                return np.nan, np.nan
+            results.append(value)
+            if not is_regular and not estimate <= self._accepted * abs(value):
+                return value, np.inf
+        # next to an end, the quadrature leaves out a part; twice as many digits square its ratio to the whole
+        change = abs(value - results[0])
+        error = max(estimate, change * (change / (abs(value) or 1.0)))
+        return value, error if is_regular or error <= self._accepted * abs(value) else np.inf
+
+
+def _plain(math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float) -> tuple[Any, Any]:
+    """Return an integral and an estimate of its error."""
+    value, error = math.context.quad(in_digits(math), [math.mpf(low), math.mpf(high)], error=True)
+    return value, error
+
+
+def _from_singularity(
+    math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float
+) -> tuple[Any, Any]:
+    """Return the integral of a function that is singular at the lower limit, and an estimate of its error."""
+    wide = Arithmetic((_POWER + 4) * math.digits)  # holds the sum of the limit and the smallest power
+    function = in_digits(wide)
+    length = wide.mpf(high) - wide.mpf(low)
+
+    def integrand(u: Any) -> Any:
+        slope = length * wide.mpf(u) ** (_POWER - 1)
+        return math.mpf(function(low + slope * u) * slope * _POWER)
+
+    value, error = math.context.quad(integrand, [0, 1], error=True)
+    return value, error
