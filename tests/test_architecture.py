@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1581,
     "root": 1633,
     "script": 1617,
-    "solvers": 12541,
+    "solvers": 12651,
     "symbolic": 4966,
     "utils": 284,
 }

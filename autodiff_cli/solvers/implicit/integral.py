@@ -1,14 +1,13 @@
 """The operation of a definite integral: its quadrature, and its derivatives by Leibniz's rule.
 
 The derivative with respect to a limit is the integrand there, and with respect to a parameter the integral of the derivative.
-SciPy's double-exponential quadrature computes many integrals at a time, QUADPACK those with kinks inside, and mpmath, with many
-digits, those whose singularities are too strong for floats.
+SciPy's double-exponential quadrature computes many integrals at a time, and mpmath, with many digits, those with kinks and
+singularities.
 """
 
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,6 @@ ACCURACY = 1.2e-14
 """The error, relative to the integral, that the quadrature asks for."""
 ACCEPTED = 1e-10
 """The largest relative error of an integral with a value."""
-_MOST_PARTS = 500
-"""The maximum number of intervals of one integral with kinks."""
 _MOST_DIGITS = 150
 """The digits of an integral in an arithmetic with more: difference quotients of order 2 with steps of 1e-30 leave 50 of them."""
 
@@ -108,26 +105,9 @@ class Integral(Components):
             NoValue: if it does not have a value.
         """
         (low, high), parameters = arguments[:2].tolist(), list(arguments[2:])
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            value, error, rest, *message = library("scipy.integrate", "integral").quad(
-                lambda t: float(self._at(np.float64(t), parameters)),
-                low,
-                high,
-                epsabs=0.0,
-                epsrel=2 * ACCURACY,
-                limit=_MOST_PARTS,
-                full_output=True,
-            )
-            parts, starts, ends = (rest[name][: rest["last"]].tolist() for name in ("rlist", "alist", "blist"))
-            size = float(np.nan_to_num(np.abs(parts).sum(), nan=0.0, posinf=0.0))
-            tolerance = 100 * ACCURACY * max(abs(value), size)
-            # an extrapolation after a warning may be the finite part of an integral that diverges
-            if error <= tolerance and np.isfinite(value) and (not message or abs(sum(parts) - value) <= tolerance):
-                return float(value)
-            pieces = list(zip(starts, ends, strict=True)) if np.isfinite(high - low) else [(low, high)]
-            value, error = self._singular(parameters).over(pieces, size)
-        if not (np.isfinite(value) and error <= ACCEPTED * max(abs(value), 1e-3 * size)):
+        with np.errstate(all="ignore"):
+            value, error = self._singular(parameters).over(low, high)
+        if not error <= ACCEPTED:
             kind = "it diverges, or oscillates without end" if not np.isfinite(high - low) else "it diverges"
             raise NoValue(
                 f"the integral from {low:.6g} to {high:.6g} has no value that quadrature can find: {kind}",
@@ -142,9 +122,7 @@ class Integral(Components):
         def values(t: Vector) -> Vector:
             return np.asarray(self._at(t, parameters) + np.zeros(t.shape))
 
-        return SingularIntegral(
-            values, lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))), ACCURACY, ACCEPTED
-        )
+        return SingularIntegral(values, lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))), ACCEPTED)
 
     def _in_digits(self, math: Arithmetic, parameters: Iterable[Any]) -> Callable[[Any], Any]:
         """Return the integrand as a function of an mpmath number."""

@@ -5,7 +5,7 @@ A range is split at the singularities inside.  At an end, a power as a new varia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ from autodiff_cli.arrays import Vector
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.precise.arithmetic import Arithmetic
 
-Range = tuple[float, float]
 NumberFunction = Callable[[Any], Any]
 """A function of an mpmath number."""
 
-_MOST_SPLITS = 8
-"""The maximum number of singularities inside a range."""
+_MOST_SPLITS = 30
+"""The maximum number of places at which a range is split."""
+_ACCURACY = 1e-20
+"""The relative error of a range that is not split."""
 _DIGITS = (20, 40)
 _POWER = 12
 """The power that removes a singularity at an end; the integral of t**-p has a value up to p = 0.97."""
@@ -33,43 +34,35 @@ class SingularIntegral:
     Args:
         values: computes the function for an array of floats.
         in_digits: returns the function of mpmath numbers, given the arithmetic.
-        accuracy: the error to reach, relative to the integral of the absolute value.
-        accepted: the largest such error of an integral with a value.
+        accepted: the largest relative error of an integral with a value.
     """
 
     def __init__(
         self,
         values: Callable[[Vector], Vector],
         in_digits: Callable[[Arithmetic], NumberFunction],
-        accuracy: float,
         accepted: float,
     ) -> None:
         self._values, self._in_digits = values, in_digits
-        self._accuracy, self._accepted = accuracy, accepted
+        self._accepted = accepted
         self._arithmetics = [Arithmetic(digits) for digits in _DIGITS]  # which keep the nodes of the quadrature
 
-    def over(self, pieces: Sequence[Range], size: float) -> tuple[float, float]:
-        """Return the integral over several ranges and an estimate of its error, which is infinite or nan if there is no value.
-
-        Args:
-            pieces: the ranges.
-            size: the integral of the absolute value, roughly.
-        """
-        left = sorted(pieces, key=lambda piece: piece[0] - piece[1])
-        value = error = 0.0
+    def over(self, low: float, high: float) -> tuple[float, float]:
+        """Return an integral and its relative error, which is infinite or nan if there is no value."""
+        left = [(low, high)]
+        value = error = size = 0.0
         splits = _MOST_SPLITS
         while left and error < np.inf:
-            piece = left.pop()  # the narrowest, which fails if one does
+            piece = left.pop()
             part, estimate = self._over_piece(*piece)
-            is_accurate = estimate <= self._accuracy * max(abs(part), size)
-            if splits and not (is_accurate or estimate == np.inf) and np.isfinite(piece).all():
+            if splits and not (estimate <= _ACCURACY * max(abs(part), size) or estimate == np.inf) and np.isfinite(piece).all():
                 place = self._roughest(*piece)
                 if piece[0] < place < piece[1]:
                     left += [(piece[0], place), (place, piece[1])]
                     splits -= 1
                     continue
-            value, error = value + part, error + estimate
-        return value, error
+            value, error, size = value + part, error + estimate, size + abs(part)
+        return value, error / (max(abs(value), 1e-3 * size) or 1.0)
 
     def _roughest(self, low: float, high: float) -> float:
         """Return the float in a range at which the second difference of the function is largest, or where it is not finite."""
@@ -95,9 +88,9 @@ class SingularIntegral:
             value, error = self._over_piece(high, low)
             return -value, error
         quadrature = _from_singularity if is_singular[0] else _plain
-        is_regular = not is_singular[0] and np.isfinite(high - low)
+        is_regular = bool(not is_singular[0] and np.isfinite(high - low))
         results = []
-        for math in self._arithmetics[: 1 if is_regular else 2]:
+        for math in self._arithmetics[is_regular:]:
             try:
                 value, estimate = map(float, quadrature(math, self._in_digits, low, high))
             except (AutodiffError, ArithmeticError, ValueError):
@@ -106,7 +99,7 @@ class SingularIntegral:
                 return np.nan, np.nan
             results.append(value)
             if not is_regular and not estimate <= self._accepted * abs(value):
-                return value, np.inf
+                return value, np.nan
         # next to an end, the quadrature leaves out a part; twice as many digits square its ratio to the whole
         change = abs(value - results[0])
         error = max(estimate, change * (change / (abs(value) or 1.0)))
