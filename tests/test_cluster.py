@@ -426,8 +426,8 @@ def test_a_job_is_text_and_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_a_part_that_is_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     path = save("csv", "d", 30)
     computed = []
-    first = job.Job._encoded
-    monkeypatch.setattr(job.Job, "_encoded", lambda *given: computed.append(given[1]) or first(*given))
+    first = job.reader
+    monkeypatch.setattr(job, "reader", lambda part: computed.append(part) or first(part))
     monkeypatch.setattr(coordinator, "work", lambda *given: (job.work(*given), job.work(*given))[1])
     well(run_map("x", path, "-o", "out/", *SMALL))
     assert len(computed) == len(os.listdir("out")) > 2

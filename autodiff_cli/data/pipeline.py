@@ -6,7 +6,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -55,12 +55,7 @@ def run(
                         check_same(first, other, writer, name)
         if unbuffered or math.isfinite(source.estimate):
             settle(first.program, source, inputs)
-        with (
-            output.opened(target) as out,
-            compressed(out, None if writer.binary else target) as file,
-            closing(writer),
-        ):
-            writer.begin(file, first.copies, first.results, source)
+        with writing(target, writer, first, source):
             if unbuffered:
                 writer.flush()
             for i, later in enumerate(inputs):
@@ -75,7 +70,6 @@ def run(
                         writer.flush()
                     summary.add(tally)
                     tick(summary.rows, (i + source.done / source.total) / len(inputs) if source.total else None)
-            writer.finish()
     except AutodiffError as error:
         if target is None and summary.rows and task.total is None:
             error.besides(f"the results of {plural(summary.rows, 'row')} are already on standard output")
@@ -83,6 +77,15 @@ def run(
     finally:
         source.close()
     return summary
+
+
+@contextmanager
+def writing(target: str | None, writer: Writer, mapping: RowMap, source: Reader) -> Iterator[Writer]:
+    """Open the output of a mapping for a writer, which begins here and finishes at exit."""
+    with output.opened(target) as raw, compressed(raw, None if writer.binary else target) as file, closing(writer):
+        writer.begin(file, mapping.copies, mapping.results, source)
+        yield writer
+        writer.finish()
 
 
 def settle(program: Compiled, source: Reader, inputs: Sequence[Input]) -> None:

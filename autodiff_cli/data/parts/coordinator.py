@@ -13,13 +13,12 @@ from typing import Any
 
 from autodiff_cli.compiler.program import Compiled, Program
 from autodiff_cli.data import output, storage
-from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.parts import run_directory, scheduler
 from autodiff_cli.data.parts.job import Job, work
 from autodiff_cli.data.parts.partitions import BYTES, split
-from autodiff_cli.data.pipeline import Tick, encoded, ordered, settle
+from autodiff_cli.data.pipeline import Tick, encoded, ordered, settle, writing
 from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader, Tally
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import UsageError, setting
@@ -126,16 +125,10 @@ class _Run:
     def into_file(self, target: str | None) -> Tally:
         """Write the rows of all partitions to one file."""
         summary = Tally()
-        with (
-            closing(writer(self.job.style)) as out,
-            self.settings.connected(self.tell) as results,
-            output.opened(target) as raw,
-            compressed(raw, None if out.binary else target) as file,
-        ):
-            out.begin(file, self.first.copies, self.first.results, self.source)
+        out = writer(self.job.style)
+        with self.settings.connected(self.tell) as results, writing(target, out, self.first, self.source):
             for rows in chain.from_iterable(self._parts(self.job, results, "", summary)):
                 out.write(rows)
-            out.finish()
         return summary
 
     def into_folder(self, target: str) -> Tally:

@@ -6,19 +6,18 @@ import base64
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from autodiff_cli import __version__
 from autodiff_cli.data import output, storage
-from autodiff_cli.data.compression import compressed
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
-from autodiff_cli.data.pipeline import check_same, encoded
-from autodiff_cli.data.row_blocks import Input, OutputStyle, Tally, Writer
+from autodiff_cli.data.pipeline import check_same, encoded, writing
+from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader, Tally, Writer
 from autodiff_cli.data.writers import writer
 from autodiff_cli.errors import ClusterError, FileError
 from autodiff_cli.formats import FORMATS
@@ -87,8 +86,9 @@ class Job:
             AutodiffError: if a row fails.
         """
         tally, parts = Tally(), []
-        with self._encoded(partition, io.BytesIO()) as (out, rows):
-            for more, encoded_rows in rows:
+        with closing(reader(partition)) as source, closing(self._writer(source)) as out:
+            out.begin(io.BytesIO(), self.mapping.copies, self.mapping.results, source)
+            for more, encoded_rows in encoded(self.mapping, source, out, 1):
                 parts.append(out.without_slices(encoded_rows))
                 tally.add(more)
         return tally, parts
@@ -104,29 +104,22 @@ class Job:
         if finished is not None and storage.exists(path):
             return Tally(**json.loads(finished)), ()
         tally = Tally()
-        with (
-            output.opened(path) as raw,
-            compressed(raw, None if self.style.format.binary else path) as file,
-            self._encoded(partition, file, folder.types) as (out, rows),
-        ):
-            for more, encoded_rows in rows:
+        with closing(reader(partition)) as source, writing(path, self._writer(source), self.mapping, source) as out:
+            for more, encoded_rows in encoded(self.mapping, source, out, 1):
                 out.write(encoded_rows)
                 tally.add(more)
-            out.finish()
             if not storage.exists(folder.running):
                 raise ClusterError("the job was canceled")
         output.write(record, json.dumps(asdict(tally)).encode())
         return tally, ()
 
-    @contextmanager
-    def _encoded(self, partition: Input, file: BinaryIO, types: str = "") -> Iterator[tuple[Writer, Iterator[tuple[Tally, Any]]]]:
-        """Yield a writer to a file, and the counts and encoded rows of each piece of a partition."""
-        with closing(reader(partition)) as source, closing(writer(self.style)) as out:
-            if types:
-                out.take_types(base64.b64decode(types))
-            check_same(self.mapping, source, out, self.first)
-            out.begin(file, self.mapping.copies, self.mapping.results, source)
-            yield out, encoded(self.mapping, source, out, 1)
+    def _writer(self, source: Reader) -> Writer:
+        """Return a writer for the rows of a file, which must have the columns of the first file."""
+        out = writer(self.style)
+        if self.folder is not None and self.folder.types:
+            out.take_types(base64.b64decode(self.folder.types))
+        check_same(self.mapping, source, out, self.first)
+        return out
 
 
 @lru_cache(maxsize=4)

@@ -84,16 +84,13 @@ def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
         while data := file.read(max(1, min(_STEP, cuts[-1][0] + most - position))) + file.readline(LONGEST):
             position += len(data)
             number += lines_in(data)
-            regular = regular and not (delimiter and b'"' in data and not _is_regular(data, delimiter))
+            if regular and delimiter and b'"' in data:
+                lines = data.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
+                regular = is_regular(lines, delimiter)
             if position >= cuts[-1][0] + most and number >= line:
                 cuts.append((position, number))
     inner = [cut for cut in cuts[1:] if regular and cut[0] < position]
     return [(0, 1), *inner, (position, number)]
-
-
-def _is_regular(lines: bytes, delimiter: str) -> bool:
-    simple = lines.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
-    return is_regular(simple, delimiter)
 
 
 def _group_cuts(counts: list[int], most: int) -> Cuts:

@@ -134,9 +134,8 @@ def _running(hidden: str, target: str) -> Iterator[str]:
             os.makedirs(hidden, exist_ok=True)
             _locks(held.enter_context(open(running, "xb")))
         held.callback(storage.remove, running)
-        others = [path for name in storage.names(hidden) if (path := storage.join(hidden, name)) != running]
-        others = [path for path in others if path.endswith(_RUNNING)]
-        for path in others:
+        names = fnmatch.filter(storage.names(hidden), f"*{_RUNNING}")
+        for path in {storage.join(hidden, name) for name in names} - {running}:
             with nullcontext() if storage.is_url(path) else open(path, "r+b") as file:
                 if file is not None and not _locks(file):
                     hint = f"wait until it is finished; if it is not running any more, remove '{path}'"

@@ -56,7 +56,8 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
         opened.callback(logging.disable, silent)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            client = _new_cluster(workers, opened) if address == "dask" else _client(address, where, opened)
+            client = _new_cluster(workers, opened) if address == "dask" else _client(address, where)
+            opened.callback(_close, client)
         if any("version" in str(warning.message).lower() for warning in caught):
             tell(_OTHER_VERSIONS)
         if not client.scheduler_info()["workers"]:
@@ -64,8 +65,8 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
         yield partial(_results, client, where)
 
 
-def _client(address: str, where: str, opened: ExitStack) -> Client:
-    """Connect to the scheduler at an address; ``opened`` closes the connection."""
+def _client(address: str, where: str) -> Client:
+    """Connect to the scheduler at an address, which messages name ``where``."""
     from distributed import Client
 
     try:
@@ -78,12 +79,11 @@ def _client(address: str, where: str, opened: ExitStack) -> Client:
     except OSError:
         hint = "start it with 'dask scheduler', and check that this machine can reach it"
         raise ClusterError(f"{where} does not answer within {TIMEOUT} seconds", hint=hint) from None
-    opened.callback(_close, client)
     return client
 
 
 def _new_cluster(workers: int, opened: ExitStack) -> Client:
-    """Start a cluster on this machine, and connect to it; ``opened`` shuts it down."""
+    """Start a cluster on this machine, which ``opened`` shuts down, and connect to it."""
     from distributed import Client
 
     try:
@@ -93,7 +93,6 @@ def _new_cluster(workers: int, opened: ExitStack) -> Client:
     except (OSError, RuntimeError) as error:  # RuntimeError: a worker ended while it started
         hint = "check the memory of this machine, and repeat the command"
         raise ClusterError(f"the workers did not start: {error}", hint=hint) from None
-    opened.callback(_close, client)
     return client
 
 
