@@ -42,7 +42,7 @@ BUDGETS = {
     "cli": 4234,
     "code_generation": 1134,
     "compiler": 2969,
-    "data": 5738,
+    "data": 5703,
     "derivatives": 1062,
     "evaluation": 3488,
     "explanation": 2044,
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 76_372
+MOST_LINES = 76_337
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 

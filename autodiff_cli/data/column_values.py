@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.arrays import Array, Floats
+from autodiff_cli.arrays import Array, Floats, Indices
 from autodiff_cli.data.row_blocks import ArrowArray, Block, Column, Results
 from autodiff_cli.report.numbers import finite_or_text
 
@@ -105,11 +105,15 @@ def texts_of(column: Column) -> tuple[list[str], Array]:
     if not isinstance(column, (list, np.ndarray)) and str(dense(column).type) in ("string", "large_string"):
         encoded = dense(column).dictionary_encode("encode")
         column, positions = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
-    texts = ["" if value is None else str(value) for value in cell_values(column)]
-    labels = list(dict.fromkeys(texts))
-    places = {text: i for i, text in enumerate(labels)}
-    codes = np.fromiter((places[text] for text in texts), np.intp, len(texts))
+    codes, labels = numbered(["" if value is None else str(value) for value in cell_values(column)])
     return labels, codes if positions is None else codes[positions]
+
+
+def numbered(values: Sequence[Any]) -> tuple[Indices, list[Any]]:
+    """Number values in order of their first occurrence; return the number of each value, and the different values."""
+    numbers: dict[Any, int] = {}
+    codes = np.fromiter((numbers.setdefault(value, len(numbers)) for value in values), np.intp, len(values))
+    return codes, list(numbers)
 
 
 def nullable(block: Block, results: Results) -> Results:

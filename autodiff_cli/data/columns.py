@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff_cli.arrays import Floats, Indices, Mask
 from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind, Unfit
-from autodiff_cli.data.column_values import python_values
+from autodiff_cli.data.column_values import numbered, python_values
 from autodiff_cli.data.inputs import named, reader
 from autodiff_cli.data.row_blocks import Block, Input, ReadRequest
 from autodiff_cli.errors import DataError, DtypeError, ShapeError, UsageError, setting
@@ -217,10 +217,8 @@ class Source:
 
 def _groups(name: str, values: list[Any]) -> Groups:
     """Return the groups of rows with the same value; texts become numbers if all are written as Python writes numbers."""
-    labels = list(dict.fromkeys(values))
-    places = {value: i for i, value in enumerate(labels)}
+    codes, labels = numbered(values)
     numbers = [_as_number(label) for label in labels]
-    codes = np.fromiter((places[value] for value in values), np.intp, len(values))
     return Groups(name, labels if None in numbers else numbers, codes)
 
 

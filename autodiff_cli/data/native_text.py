@@ -116,28 +116,21 @@ _KINDS: Final = {np.dtype(np.float64): 2, np.dtype(np.float32): 3, np.dtype(np.i
 _loading = Lock()
 
 
-class _Library(NamedTuple):
-    """The functions, the table of powers of ten that they take, and the loaded code, which lives as long as this record."""
-
-    functions: dict[str, Any]
-    powers: Array
-    code: Any
-
-
-def _library() -> _Library:
+def _library() -> tuple[dict[str, Any], int]:
+    """Return the functions, and the address of the table of powers of ten that they take."""
     with _loading:
-        return _loaded()
+        functions, powers, _ = _loaded()
+    return functions, powers.ctypes.data
 
 
 @functools.cache
-def _loaded() -> _Library:
+def _loaded() -> tuple[dict[str, Any], Array, Any]:
+    """Return the functions, the table of powers of ten, and the code, which must live as long as its functions."""
     from autodiff_cli.compiler.llvm.machine import loaded
 
     module = files("autodiff_cli.data").joinpath("native_text.ll").read_text(encoding="ascii")
-    library = loaded(module, *_FUNCTIONS)
-    return _Library(
-        {name: ctypes.CFUNCTYPE(*types)(library[name]) for name, types in _FUNCTIONS.items()}, _powers_of_ten(), library
-    )
+    code = loaded(module, *_FUNCTIONS)
+    return {name: ctypes.CFUNCTYPE(*types)(code[name]) for name, types in _FUNCTIONS.items()}, _powers_of_ten(), code
 
 
 def _powers_of_ten() -> Array:
@@ -149,11 +142,6 @@ def _powers_of_ten() -> Array:
         top = -((-power << 128) >> bits) if exponent >= 0 else -((-1 << (bits + 127)) // power)
         powers[i] = top >> 64, top & (1 << 64) - 1
     return powers
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def read_cells(
@@ -206,16 +194,16 @@ def _read(
             data.decode()
     except UnicodeDecodeError:
         return None
-    functions, powers, _ = _library()
+    functions, powers = _library()
     values: dict[int, Floats] = {i: np.empty(rows) for i in numbers}
     places = {i: Slices(data, np.empty(rows, np.int32), np.empty(rows, np.int32)) for i in texts}
     cells = np.empty((rows * len(values), 4), np.int64)
-    others = _CellList(_address(cells), 0, len(cells))
+    others = _CellList(cells.ctypes.data, 0, len(cells))
     outputs = [
-        (_POINTER * width)(*[_address(columns[i]) if i in columns else None for i in range(width)])
+        (_POINTER * width)(*[columns[i].ctypes.data if i in columns else None for i in range(width)])
         for columns in (values, {i: own.starts for i, own in places.items()}, {i: own.ends for i, own in places.items()})
     ]
-    count = functions[name](data, len(data), *arguments, *outputs, ctypes.byref(others), _address(powers))
+    count = functions[name](data, len(data), *arguments, *outputs, ctypes.byref(others), powers)
     if count != rows:
         return None
     unusual = cells[: others.count].tolist()
@@ -237,7 +225,7 @@ def write_rows(rows: int, parts: Sequence[Part], tail: str, decimal: str = ".", 
         decimal: the decimal separator.
         json: whether numbers that are not finite are strings of JSON.
     """
-    functions, powers, _ = _library()
+    functions, powers = _library()
     size, kept, records = rows * len(tail) + _BEYOND, list[object](), []
     for lead, value in parts:
         start = lead.encode()
@@ -249,16 +237,16 @@ def write_rows(rows: int, parts: Sequence[Part], tail: str, decimal: str = ".", 
             text = np.frombuffer(value.text, np.uint8)
             starts, ends = (np.ascontiguousarray(places) for places in (value.starts, value.ends))
             kept += [text, starts, ends]
-            record = _Part(start, len(start), _TEXT, _address(text), _address(starts), _address(ends))
+            record = _Part(start, len(start), _TEXT, text.ctypes.data, starts.ctypes.data, ends.ctypes.data)
             size += int(ends.sum(dtype=np.int64) - starts.sum(dtype=np.int64))
         else:
             array = np.ascontiguousarray(value)
             kept.append(array)
-            record = _Part(start, len(start), _KINDS[array.dtype], _address(array))
+            record = _Part(start, len(start), _KINDS[array.dtype], array.ctypes.data)
             size += rows * _LONGEST_NUMBER
         size += rows * len(start)
         records.append(record)
     out = np.empty(size, np.uint8)
-    begin, table = _address(out), (_Part * len(records))(*records)
-    end = functions["write_rows"](rows, table, len(records), tail.encode(), len(tail), _address(powers), ord(decimal), json, begin)
+    begin, table = out.ctypes.data, (_Part * len(records))(*records)
+    end = functions["write_rows"](rows, table, len(records), tail.encode(), len(tail), powers, ord(decimal), json, begin)
     return out[: end - begin].data

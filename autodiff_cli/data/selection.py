@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import texts_of
 from autodiff_cli.data.row_blocks import Block, only
 from autodiff_cli.errors import AutodiffError, UsageError, setting
@@ -75,24 +75,8 @@ _ORDERS: dict[str, Callable[[str, str], bool]] = {
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-class _TextComparison(NamedTuple):
-    """A comparison of the texts of a column with a text.
-
-    Attributes:
-        name: the variable of the column.
-        holds: the comparison.
-        text: the text on its right side.
-    """
-
-    name: str
-    holds: Callable[[str, str], bool]
-    text: str
-
-    def truths(self, block: Block, columns: Mapping[str, str]) -> Floats:
-        """Return 1 for each row of a block for which the comparison holds, and 0 for the others; see ``Condition.selected``."""
-        texts, codes = texts_of(block.texts[columns[self.name]])
-        holds: Floats = np.array([self.holds(text, self.text) for text in texts], float)[codes]
-        return holds
+_TextComparison = tuple[str, Callable[[str], bool]]
+"""The variable of a column, and what a text of the column is compared with."""
 
 
 def _numbered(expression: str, columns: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
@@ -112,8 +96,8 @@ def _numbered(expression: str, columns: Mapping[str, ArrayLike]) -> tuple[str, d
         start, stop = node.span
         name = next(new).ljust(stop - start, "_")
         expression = expression[:start] + name + expression[stop:]
-        holds = _ORDERS[_MIRRORED.get(sign.text, sign.text) if mirrored else sign.text]
-        comparisons[name] = _TextComparison(column.children[0].text, holds, unescaped(text.children[0].text[1:-1]))
+        order = sign.text if mirrored else _MIRRORED.get(sign.text, sign.text)  # the text is on the left
+        comparisons[name] = column.children[0].text, partial(_ORDERS[order], unescaped(text.children[0].text[1:-1]))
     return expression, comparisons
 
 
@@ -154,7 +138,7 @@ class Condition:
             message = f"{setting('where')} '{expression}' ends with an assignment, which is not a condition"
             raise UsageError(message, hint="write == to compare numbers")
         self.variables = tuple(name for name in self._program.variables if name not in self._comparisons)
-        self.texts = tuple(dict.fromkeys(comparison.name for comparison in self._comparisons.values()))
+        self.texts = tuple(dict.fromkeys(column for column, _ in self._comparisons.values()))
         self.columns = {name: lets.get(name, name) for name in (*self.variables, *self.texts)}
         self.names = {*free_names(parse(expression), (), lets)}
         self._source, self._const = expression, const
@@ -178,7 +162,9 @@ class Condition:
             return block
         results = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
-        values |= {name: comparison.truths(block, columns) for name, comparison in self._comparisons.items()}
+        for name, (column, holds) in self._comparisons.items():
+            texts, codes = texts_of(block.texts[columns[column]])
+            values[name] = np.array(list(map(holds, texts)), float)[codes]
         if isinstance(self._program, compile.RowByRowProgram):
             for i, error in self._program.failures(values, results):
                 error.about(f"{block.where} {block.lines[i]}: {setting('where')}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.arrays import Floats, Indices, Vector
-from autodiff_cli.data.column_values import dense, json_text, python_values
+from autodiff_cli.data.column_values import dense, json_text, numbered, python_values
 from autodiff_cli.data.row_blocks import Block, Column, Results, only
 
 Number = TypeVar("Number", np.int64, np.float64, np.object_)
@@ -200,7 +200,7 @@ def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
     for column in block.columns.values():
         own, labels = _coded(column)
         count = len(labels)
-        codes, pairs = _numbered((codes * count + own).tolist())
+        codes, pairs = numbered((codes * count + own).tolist())
         keys = [(*keys[pair // count], labels[pair % count]) for pair in pairs]
     return codes, list(keys)
 
@@ -208,21 +208,14 @@ def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
 def _coded(column: Column) -> tuple[Indices, list[Hashable]]:
     """Return a number for each value of a column, and the key that each number stands for."""
     if isinstance(column, (list, np.ndarray)) or str(column.type).startswith(_NESTED):
-        return _numbered(_keys(python_values(column)))
+        return numbered(_keys(python_values(column)))
     encoded = dense(column).dictionary_encode("encode")
-    codes, keys = _numbered(_keys(python_values(encoded.dictionary)))
+    codes, keys = numbered(_keys(python_values(encoded.dictionary)))
     return codes[encoded.indices.to_numpy()], keys
 
 
 _NESTED = ("struct", "list", "large_list", "fixed_size_list", "map")
 """The types of Arrow that have no dictionary."""
-
-
-def _numbered(values: list[Any]) -> tuple[Indices, list[Any]]:
-    """Number values in order of their first occurrence; return the number of each value, and the different values."""
-    numbers: dict[Any, int] = {}
-    codes = np.fromiter((numbers.setdefault(value, len(numbers)) for value in values), np.intp, len(values))
-    return codes, list(numbers)
 
 
 def _keys(values: list[Any]) -> list[Hashable]:

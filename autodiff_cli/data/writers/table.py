@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from autodiff_cli.data.column_values import python_values
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Results, Writer
@@ -15,12 +14,8 @@ _HALF = MOST_ROWS // 2
 _Row = tuple[object, ...]
 
 
-class _Ends(NamedTuple):
-    """The number of rows of a block, its first rows, and the last rows that are not among the first rows."""
-
-    rows: int
-    first: list[_Row]
-    last: list[_Row]
+_Ends = tuple[int, list[_Row], list[_Row]]
+"""The number of rows of a block, its first rows, and the last rows that are not among the first rows."""
 
 
 class TableWriter(Writer):
@@ -37,12 +32,13 @@ class TableWriter(Writer):
         columns = [*(block.columns[name] for name in self._copies), *results]
         ends = (slice(MOST_ROWS), slice(max(MOST_ROWS, block.rows - _HALF), None))
         first, last = (list(zip(*(python_values(column[part]) for column in columns), strict=True)) for part in ends)
-        return _Ends(block.rows, first, last)
+        return block.rows, first, last
 
     def write(self, encoded: _Ends) -> None:
         """Store the first and last rows of the output."""
-        self._rows += encoded.rows
-        rows = [*encoded.first, *encoded.last]
+        count, first, last = encoded
+        self._rows += count
+        rows = [*first, *last]
         self._first += rows[: MOST_ROWS - len(self._first)]
         self._last.extend(rows)
 
