@@ -251,14 +251,8 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind in ("definition", "equation"):
         return [(children[0], POSTFIX if kind == "definition" else CONDITIONAL), " = ", (children[1], CONDITIONAL)]
     if kind == "definition_with_grad":
-        return [
-            (children[0], POSTFIX),
-            " = ",
-            (children[1], CONDITIONAL),
-            " with grad (",
-            *_comma_separated(children[3].children),
-            ")",
-        ]
+        partials = _comma_separated(children[3].children)
+        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *partials, ")"]
     if kind == "unpack":
         names = [name.text for name in children[:-1]]
         return [", ".join(names), "," * (len(names) == 1), " = ", (children[-1], CONDITIONAL)]

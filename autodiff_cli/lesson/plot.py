@@ -132,7 +132,7 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
             for k, curve in enumerate(plot.curves)
         ],
         "log": plot.scale.log,
-        "window": None if plot.y_range is None else list(plot.scale.y_ends(plot.y_range)),
+        "window": None if plot.y_range is None else list(plot.scale.ends("y", *plot.y_range)),
         "panels": [list(panel.curves) for panel in panels(plot)],
         "circles": [circle for mark in shown for circle in _circles(mark)],
         "lines": [mark.at for mark in shown if has_vertical_line(mark)],

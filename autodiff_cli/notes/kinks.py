@@ -42,13 +42,7 @@ MOST_ORDER = 3
 
 
 class _Effect(NamedTuple):
-    """The effect of switches on the output along a line.
-
-    Attributes:
-        line: the line along one element of one variable.
-        changes: the derivatives that differ between the two sides.
-        jump: the values on both sides of a jump, or ``None``.
-    """
+    """The derivatives that switches change along a line, and the values on both sides of a jump or ``None``."""
 
     line: Line
     changes: list[Change]
@@ -173,14 +167,7 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
 def _effect_text(
     evaluation: Evaluation, effects: list[_Effect], effect: _Effect, change: Change | None, order: int, source: str | None
 ) -> str:
-    """Return the derivative that is used along a line, and those on both sides of the point.
-
-    Args:
-        evaluation, effects: the evaluation, and all effects that the note describes.
-        effect, change: the effect along the line, and its change of the lowest order.
-        order: the lowest order at which the two sides differ.
-        source: the source of the convention, for the first text of a note; ``None`` for the others.
-    """
+    """Return the derivative used along the line of ``effect``, and those on both sides; only the first text has a ``source``."""
     line, _, jump = effect
     several = len(evaluation.variables) > 1 or any(each.line.element for each in effects)
     by = f" with respect to {_variable_text(evaluation, line, change)}" if several else ""

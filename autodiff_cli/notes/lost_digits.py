@@ -17,12 +17,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
-from autodiff_cli.evaluation.note_phrases import Note, derivative_phrase, first_true_index, note, shortened_source
+from autodiff_cli.evaluation.note_phrases import (
+    Note,
+    derivative_phrase,
+    describe_step,
+    first_true_index,
+    note,
+    shortened_source,
+)
 from autodiff_cli.evaluation.trace import is_pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import DigitLoss, digits_lost, find_digit_losses, total_digits
 from autodiff_cli.notes.kinks import element_name
 from autodiff_cli.notes.overflow import RangeExcess
+from autodiff_cli.notes.rewrites import stable_rewrite
 from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT, absorbs
 from autodiff_cli.notes.switches import switches
 from autodiff_cli.number_text import number_text
@@ -39,14 +47,7 @@ MOST_SECONDS = 1.0
 
 
 class _Deviation(NamedTuple):
-    """An inaccurate number.
-
-    Attributes:
-        order: the order of the derivative, 0 for the value.
-        name: the name of the number in messages.
-        value, true: the computed number and the exact number.
-        relative: the relative error.
-    """
+    """An inaccurate derivative, or an inaccurate value, whose order is 0; ``relative`` is the relative error."""
 
     order: int
     name: str
@@ -76,13 +77,7 @@ def lost_digit_notes(evaluation: Evaluation, numbers: Numbers, order: int, shows
 def _notes_on_derivatives(
     evaluation: Evaluation, exact: _ExactComparison, steps: Sequence[DigitLoss], compares_value: bool
 ) -> list[Note]:
-    """Return the notes on derivatives that rounding errors, overflow or underflow may have changed.
-
-    Args:
-        evaluation, exact: the evaluation, and the comparison with its exact numbers.
-        steps: the steps that lost digits.
-        compares_value: whether the value is compared, too, if a step overflows or underflows.
-    """
+    """Return the notes on derivatives, and on a compared value, that rounding errors, overflow or underflow may have changed."""
     trace = evaluation.trace
     result = rounding_trials.derivatives(evaluation, exact.order)
     ended = list(overflow.range_excesses(trace))
@@ -101,7 +96,9 @@ def _notes_on_derivatives(
         if ended or far:
             return []
         sure = rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit, moves=False)
-        return _suspect_notes(evaluation, steps, sure)
+        first = {len(names): names for _, names in reversed(sure)}
+        said = {k: f"{_derivative_name(k, first[k])} may have lost most of its digits" for k in sorted(first)}
+        return [_located_note(evaluation, steps, text, k) for k, text in said.items()]
     if ended:
         return _range_note(evaluation, ended[0], [*(wrong_value or []), *deviations])
     return _derivative_notes(evaluation, steps, deviations, far)
@@ -199,8 +196,6 @@ def _derivative_name(order: int, names: Sequence[str]) -> str:
 
 
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
-    from autodiff_cli.evaluation.note_phrases import describe_step
-
     said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
     message = (
         f"{said.text} loses about {loss.digits} of {total_digits(evaluation.dtype)} digits{said.rest}{_remedy(evaluation, loss)}"
@@ -210,8 +205,6 @@ def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
 
 def _remedy(evaluation: Evaluation, loss: DigitLoss) -> str:
     """Return the end of a message that names a rewrite without the loss; empty if none is known."""
-    from autodiff_cli.notes.rewrites import stable_rewrite
-
     out = stable_rewrite(loss.step.tree, evaluation.evaluator.tree)
     return f"; {out} keeps them" if out else ""
 
@@ -219,14 +212,7 @@ def _remedy(evaluation: Evaluation, loss: DigitLoss) -> str:
 def _derivative_notes(
     evaluation: Evaluation, steps: Sequence[DigitLoss], deviations: Sequence[_Deviation], far: bool
 ) -> list[Note]:
-    """Return one note for each order, with the least accurate derivative and, if known, the step that lost the digits.
-
-    Args:
-        evaluation: the evaluation.
-        steps: the steps that lost digits.
-        deviations: the inaccurate derivatives.
-        far: whether a 0 or an infinity may be caused by the range of floats.
-    """
+    """Return one note for each order; with ``far``, the range of floats may have caused a derivative of 0 or infinity."""
     notes = []
     for order in sorted({wrong.order for wrong in deviations}):
         mine = [wrong for wrong in deviations if wrong.order == order]
@@ -241,13 +227,6 @@ def _derivative_notes(
             lost = f"{worst.name.removesuffix(',')}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
             notes.append(_located_note(evaluation, steps, lost, order))
     return notes
-
-
-def _suspect_notes(evaluation: Evaluation, steps: Sequence[DigitLoss], suspects: Sequence[Key]) -> list[Note]:
-    """Return one note for each order of the suspect derivatives whose exact values are unknown."""
-    first = {len(names): names for _, names in reversed(suspects)}
-    said = "{} may have lost most of its digits"
-    return [_located_note(evaluation, steps, said.format(_derivative_name(order, first[order])), order) for order in sorted(first)]
 
 
 def _located_note(evaluation: Evaluation, steps: Sequence[DigitLoss], message: str, order: int) -> Note:
@@ -265,9 +244,6 @@ def _range_note(evaluation: Evaluation, end: RangeExcess, deviations: Sequence[_
         return []
     orders = sorted({wrong.order for wrong in deviations})
     first = " and ".join(str(next(wrong for wrong in deviations if wrong.order == order)) for order in orders)
-    from autodiff_cli.evaluation.note_phrases import describe_step
-    from autodiff_cli.notes.rewrites import stable_rewrite
-
     said = describe_step(evaluation, end.step, end.mask, is_pointwise(end.step), first_true_index(end.mask))
     out = stable_rewrite(end.step.tree, evaluation.evaluator.tree, overflow=True)
     instead = f"; {out} does not" if out else ""

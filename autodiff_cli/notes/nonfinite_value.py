@@ -31,14 +31,7 @@ _REGULAR_AT_INFINITY = {
 
 
 class _Origin(NamedTuple):
-    """A non-finite value that no earlier value explains.
-
-    Attributes:
-        step: the step that computed the value, or ``None`` for a given value.
-        mask: the non-finite elements without an earlier origin.
-        value: the elements of the value.
-        name: the variable of a given value.
-    """
+    """A value with non-finite elements that no earlier value explains: the result of a step, or the value of a variable."""
 
     step: Step | None
     mask: Mask
@@ -77,7 +70,7 @@ class _Search:
     """A search from the output back through non-finite values.
 
     Attributes:
-        wanted: the masks of the tensor elements that explain the output, by the id of the tensor.
+        masks: the masks of the tensor elements that explain the output, by the id of the tensor.
         plain: the Python numbers that explain the output.
     """
 

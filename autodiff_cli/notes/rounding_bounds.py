@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -84,17 +84,12 @@ class Bounded(Tensor):
         return self.tape.apply(primitive, args)
 
 
-class _Rule:
-    """The VJP rule of one argument.
+class _Rule(NamedTuple):
+    """The VJP rule of an argument, which needs the arguments ``picks``: ``_OUT`` is the result and ``_SHAPE`` the own shape."""
 
-    Attributes:
-        position: the position of the argument.
-        vjp: the rule.
-        picks: the positions of the arguments that the rule needs; ``_OUT`` for the result and ``_SHAPE`` for the argument's shape.
-    """
-
-    def __init__(self, position: int, vjp: Callable[..., Any], picks: tuple[int, ...]) -> None:
-        self.position, self.vjp, self.picks = position, vjp, picks
+    position: int
+    vjp: Callable[..., Any]
+    picks: tuple[int, ...]
 
     def values(self, args: Sequence[Any], out: Any) -> list[Any]:
         """Return the values that the rule needs."""

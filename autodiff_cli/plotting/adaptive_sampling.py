@@ -177,14 +177,7 @@ def _search_discontinuities(
 def _classify_place(
     sides: Sides, inside: tuple[bool, bool], value: float, extent: Extent, count: int, closest: float
 ) -> tuple[str, list[tuple[Limit, Limit]]]:
-    """Return the kind of a discontinuity, empty for none, and the limits of each curve from both sides.
-
-    Args:
-        sides, inside: the samples on both sides; whether each side is inside the plotted interval.
-        value: the value at the place itself.
-        extent, count: the sizes and the number of the curves.
-        closest: the minimum distance of samples of derivatives near a hole.
-    """
+    """Return the kind of a discontinuity, empty for none, and the limits of each curve; ``value`` is that at the place itself."""
     limits = [_both_limits(sides, inside, extent, k) for k in range(count)]
     kind = discontinuity_kind(limits, limits_meet(limits, extent), value, extent)
     if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +69,8 @@ def sample_expression(
     needed: dict[str, Span] = {}
     for output in outputs:
         needed = {**free_names(parse(output.program), fixed), **needed}
-    notes = _notes_on_unshown(outputs)
+    unshown = [unparse(statement) for statement in parse(outputs[0].program).children[:-1] if statement.kind not in STATEMENTS]
+    notes = [note("unused", f"{text} is not shown; separate several curves with commas") for text in unshown]
     if not over and 0 < len(needed) <= 2:
         over = _default_ranges(outputs, list(needed), fixed, log)
         notes += [note("range", f"the range of {variable.name} is {variable.low:g} to {variable.high:g}") for variable in over]
@@ -106,16 +106,6 @@ def _plotted_outputs(expression: str) -> list[Curve]:
     return [
         Curve(name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}")
         for name, item in zip(names, last.children, strict=True)
-    ]
-
-
-def _notes_on_unshown(outputs: Sequence[Curve]) -> list[Record]:
-    """Return a note on each expression before the last statement, whose value is not shown."""
-    before = parse(outputs[0].program).children[:-1]
-    return [
-        note("unused", f"{unparse(statement)} is not shown; separate several curves with commas")
-        for statement in before
-        if statement.kind not in STATEMENTS
     ]
 
 
@@ -212,16 +202,14 @@ def _sample_curves(
     most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
     groups = [terms[first : first + 2] for first in range(count)] if scale.log else [terms]
     for group in groups:
-        function = partial(_curves_on_axes, program, name, group, scale)
+
+        def curves_on_axes(u: Floats, group: Sequence[str] = group) -> Floats:
+            x = scale.x(u)
+            return scale.curves_on_axes(x, _without_undefined(_run_program(program, {name: x}, group)))
+
         with np.errstate(all="ignore"):
-            samples = sample(function, scale.axis_positions(points), 1 if scale.log else count, most)
+            samples = sample(curves_on_axes, scale.axis_positions(points), 1 if scale.log else count, most)
         yield replace(samples, discontinuities=[mark for mark in samples.discontinuities if scale.is_of_value(mark)])
-
-
-def _curves_on_axes(program: Compiled, name: str, terms: Sequence[str], scale: Scale, u: Floats) -> Floats:
-    """Return a value and its derivatives at points of the horizontal axis, in units of the axes."""
-    x = scale.x(u)
-    return scale.curves_on_axes(x, _without_undefined(_run_program(program, {name: x}, terms)))
 
 
 def _sample_field(

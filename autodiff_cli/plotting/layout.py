@@ -34,7 +34,7 @@ def panels(plot: Plot) -> list[Panel]:
     """Group the curves that are legible on the same axes; if the range of values is given, all curves share the axes."""
     everything = tuple(range(len(plot.columns)))
     if plot.y_range is not None:
-        return [Panel(everything, *plot.scale.y_ends(plot.y_range))]
+        return [Panel(everything, *plot.scale.ends("y", *plot.y_range))]
     groups: list[Panel] = []
     for k in everything:
         if groups:

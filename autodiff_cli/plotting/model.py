@@ -26,31 +26,21 @@ class Scale:
     log: str = ""
 
     def x_ends(self, over: Range) -> tuple[float, float]:
-        """Return the ends of the horizontal axis.
+        """Return the ends of the horizontal axis; the errors are those of ``ends``."""
+        return self.ends("x", over.low, over.high, over.name)
+
+    def ends(self, axis: str, low: float, high: float, name: str = "") -> tuple[float, float]:
+        """Return the ends of the axis ``y`` for a range of values, or of the axis ``x`` for the range of the variable ``name``.
 
         Raises:
             UsageError: if the axis is logarithmic, and the range is not positive.
         """
-        return self._axis_ends("x", (over.low, over.high), f"{over.name}=1:100", "over")
-
-    def y_ends(self, y_range: tuple[float, float]) -> tuple[float, float]:
-        """Return the ends of the vertical axis for a range of values.
-
-        Raises:
-            UsageError: if the axis is logarithmic, and the range is not positive.
-        """
-        return self._axis_ends("y", y_range, "1:100", "y_range")
-
-    def _axis_ends(self, axis: str, ends: tuple[float, float], example: str, option: str) -> tuple[float, float]:
-        """Return the ends of an axis; ``example`` and ``option`` belong to the hint for a range that is not positive."""
         if axis not in self.log:
-            return ends
-        if ends[0] <= 0:
-            raise UsageError(
-                f"a logarithmic axis needs a positive range, not {ends[0]:g} to {ends[1]:g}",
-                hint=f"write {setting(option, example)}",
-            )
-        return math.log10(ends[0]), math.log10(ends[1])
+            return low, high
+        if low <= 0:
+            example = setting("over", f"{name}=1:100") if name else setting("y_range", "1:100")
+            raise UsageError(f"a logarithmic axis needs a positive range, not {low:g} to {high:g}", hint=f"write {example}")
+        return math.log10(low), math.log10(high)
 
     def axis_positions(self, x: Floats) -> Floats:
         """Return the positions of points on the horizontal axis."""

@@ -76,7 +76,7 @@ def plot(
     window = None if y_range is None else parse_interval(_text(y_range, "y_range"), "y_range")
     result = sample_expression(expression, ends, at, const, order, path, log)
     if window is not None and isinstance(result, Plot):
-        result.scale.y_ends(window)  # the values of a logarithmic axis are positive
+        result.scale.ends("y", *window)  # the values of a logarithmic axis are positive
     return replace(result, y_range=window, theme=theme)
 
 

@@ -35,6 +35,11 @@ class Blocks(Machine):
         expressions: the expression of the value of each name.
     """
 
+    # Methods of ``Interpreter``.
+    _show: Callable[[Syntax], None]
+    _effect: Callable[[Syntax, list[Any]], None]
+    _argument: Callable[[object], Any]
+
     def __init__(self, *settings: Any, **options: Any) -> None:
         super().__init__(*settings, **options)
         self.expressions: dict[str, str] = {name: name for name in self.names}
@@ -170,20 +175,6 @@ class Blocks(Machine):
             return "".join(format_value(next(left), part.text) if part.kind == "field" else part.text for part in parts)
 
         return after(node, [part.children[0] for part in result], join)
-
-    # What the interpreter adds
-
-    def _show(self, node: Syntax) -> None:
-        """Show the table of some tensors."""
-        raise NotImplementedError
-
-    def _effect(self, node: Syntax, values: list[Any]) -> None:
-        """Run a statement that changes a value; ``values`` are the target, the positions of an index, and the new value."""
-        raise NotImplementedError
-
-    def _argument(self, value: object) -> Any:
-        """Convert a value of the language to an argument of a Python function."""
-        raise NotImplementedError
 
 
 def iterate(statements: Sequence[Syntax]) -> Generator[Syntax]:

@@ -111,19 +111,14 @@ class _Reader:
                 indent = line[: len(line) - len(line.lstrip())]
                 outermost = indent if outermost is None else outermost
                 self._close(indent, outermost, tokens[0].span)
-            self._part(tokens, indent)
+            while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):
+                tokens = self._enter(tokens, indent)
+            if tokens[0].kind != "$END":
+                self._add(self._statement(tokens))
         self._close_inline()
         while self._open:
             self._finish(self._open.pop())
         return self._statements
-
-    def _part(self, tokens: list[Syntax], indent: str) -> None:
-        """Read the tokens between two separators: a statement, after the beginnings of any number of blocks."""
-        while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):
-            tokens = self._enter(tokens, indent)
-        if tokens[0].kind == "$END":
-            return
-        self._add(self._statement(tokens))
 
     # Blocks
 
@@ -205,7 +200,7 @@ class _Reader:
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
         """Return the modes in the header of a ``with``."""
         contexts = self._expressions(tokens)
-        if not contexts or any(tree.kind not in ("name", "call") or _called_name(tree) not in CONTEXTS for tree in contexts):
+        if not contexts or any(tree.kind not in ("name", "call") or tree.children[0].text not in CONTEXTS for tree in contexts):
             raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
         return contexts
 
@@ -215,7 +210,7 @@ class _Reader:
         if name.kind != "NAME" or word.text != "in" or not rest:
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
         limits = [] if any(token.text == ".." for token in rest) else self._expressions(rest)
-        if len(limits) != 1 or limits[0].kind != "call" or _called_name(limits[0]) != "range":
+        if len(limits) != 1 or limits[0].kind != "call" or limits[0].children[0].text != "range":
             raise self._error("a loop runs over range(...) only", span, f"write 'for i in range(1, 4):' for 1, 2 and 3; {PACKAGE}")
         return [name, limits[0]]
 
@@ -278,10 +273,6 @@ class _Reader:
         if len(trees) != 1:
             raise self._error("one value is expected here", (start - 1, end + 1), "write it as in {x}")
         return trees[0]
-
-
-def _called_name(tree: Syntax) -> str:
-    return tree.children[0].text
 
 
 def _is_lambda(tokens: Sequence[Syntax], i: int) -> bool:
