@@ -48,18 +48,18 @@ BUDGETS = {
     "explanation": 2044,
     "gradient_checking": 1038,
     "graph_drawing": 1870,
-    "language": 1419,
+    "language": 1413,
     "lesson": 2031,
     "nn": 496,
-    "notes": 2171,
+    "notes": 2122,
     "numerics": 4310,
     "ops": 5091,
     "optim": 352,
-    "plotting": 2165,
+    "plotting": 2136,
     "precise": 2161,
     "report": 1581,
     "root": 1633,
-    "script": 1617,
+    "script": 1599,
     "solvers": 12651,
     "symbolic": 4966,
     "utils": 284,
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 76_337
+MOST_LINES = 76_235
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
