@@ -6,6 +6,8 @@ the command line loads only the modules that it needs.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from autodiff_cli import autograd as autograd
     from autodiff_cli import errors as errors
     from autodiff_cli import func as func
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from autodiff_cli import optim as optim
     from autodiff_cli import special as special
     from autodiff_cli import utils as utils
-    from autodiff_cli.cli.notebook import Shell
     from autodiff_cli.public_names import *  # noqa: F403
 else:
     from autodiff_cli.lazy import attach
@@ -26,7 +27,7 @@ else:
 __version__ = "0.3.0"
 
 
-def load_ipython_extension(shell: "Shell") -> None:
+def load_ipython_extension(shell: "InteractiveShell") -> None:
     """Add the magics ``%autodiff`` and ``%%autodiff`` to IPython; ``%load_ext autodiff_cli`` calls this function."""
     from autodiff_cli.lazy import named
 

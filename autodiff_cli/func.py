@@ -1,7 +1,5 @@
 """Function transformations: PyTorch's ``torch.func``."""
 
-from typing import NoReturn
-
 from autodiff_cli.autograd.transforms.forward import hessian as hessian
 from autodiff_cli.autograd.transforms.forward import jacfwd as jacfwd
 from autodiff_cli.autograd.transforms.forward import jvp as jvp
@@ -11,8 +9,6 @@ from autodiff_cli.autograd.transforms.reverse import jacrev as jacrev
 from autodiff_cli.autograd.transforms.reverse import value_and_grad as value_and_grad
 from autodiff_cli.autograd.transforms.reverse import vjp as vjp
 from autodiff_cli.autograd.transforms.vmap import vmap as vmap
-from autodiff_cli.unavailable_names import missing
+from autodiff_cli.unavailable_names import missing_from
 
-
-def __getattr__(name: str) -> NoReturn:
-    raise missing(__name__, name)
+__getattr__ = missing_from(__name__)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_COMPARED, _LONGEST = 100, 200
-"""The maximum number of names compared letter by letter, because a file may have thousands of columns; the maximum word length."""
+_LONGEST = 200
+"""The maximum length of a word for which a similar one is looked up, which takes long."""
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -15,19 +15,8 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
         cutoff: the minimum similarity of the name, from 0 to 1.
     """
     from difflib import get_close_matches
-    from heapq import nlargest
 
-    if len(word) > _LONGEST:
-        return None
-    letters = {letter: word.count(letter) for letter in word}
-    alike = []
-    for name in known:
-        least = cutoff * (len(word) + len(name)) / 2  # the fewest common letters
-        if min(len(word), len(name)) >= least:
-            shared = sum(min(count, name.count(letter)) for letter, count in letters.items())
-            if shared >= least:
-                alike.append((shared / (len(word) + len(name)), name))
-    return next(iter(get_close_matches(word, [name for _, name in nlargest(_COMPARED, alike)], 1, cutoff)), None)
+    return next(iter(get_close_matches(word, known, 1, cutoff)), None) if len(word) <= _LONGEST else None
 
 
 def suggestion(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -6,7 +6,9 @@ The package has tensors, autograd and functions.  Modules, convolutions, pooling
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from sys import modules
+from typing import NoReturn
 
 _TABLE = r"""
 modules are not part of autodiff: use a function of nn.functional, and nn.Parameter for its weights
@@ -20,18 +22,10 @@ convolutions, pooling and images are not part of autodiff; linear, einsum and pa
     (nn\.functional)?: \w*rnn\w*|(lstm|gru)\w*|multi_head_attention_forward
 modules are not part of autodiff: use a function of nn.functional, and nn.Parameter for its weights
     nn: [A-Z]\w*
-write the recursion over the labels with logsumexp: it is differentiable
-    (nn\.functional)?: ctc_loss
-use nn.functional.dropout
-    (nn\.functional)?: \w*alpha_dropout_?|native_dropout
 use nn.functional, which has the functions that draw random numbers
     : dropout_?
-compose it of rand, where and clamp
-    (nn\.functional)?: rrelu_?|triplet_margin_with_distance_loss
 modules are not part of autodiff: pass the weights as arguments of the function
     func: functional_call|stack_module_state
-func transforms functions as they are: changes in place inside a function need no rewriting
-    func: functionalize|debug_unwrap
 use evaluate
     : eval
 compile() makes a Program of an expression, which takes columns
@@ -40,14 +34,10 @@ use manual_seed, Generator, get_rng_state and set_rng_state
     : random
 schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups
     optim: lr_scheduler
-averages of parameters are not part of autodiff: keep a copy and call lerp_ on it
-    optim: swa_utils
 autodiff has SGD, Adam and AdamW; minimize() and fit() find minima to full precision
     optim: [A-Z]\w*
 data loaders are not part of autodiff: index a tensor with the numbers of randperm(n)
     utils: data
-a policy for single operations is not part of autodiff: checkpoint a smaller function
-    utils\.checkpoint: .*[Ss]elective\w*|CheckpointPolicy
 pickled files are not part of autodiff: use numpy.save and numpy.load with tensor.numpy()
     : save|load
 distributions are not part of autodiff: write the log-density with lgamma, xlogy and log_softmax; sample with normal
@@ -76,6 +66,15 @@ def missing(module: str, name: str) -> AttributeError:
     return AttributeError(f"{text}\n  hint: {hint}" if hint else text, name=name, obj=modules.get(module))
 
 
+def missing_from(module: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a module, which raises the error for a name that the module does not have."""
+
+    def get(name: str) -> NoReturn:
+        raise missing(module, name)
+
+    return get
+
+
 def hint_for(place: str, name: str) -> str | None:
     """Return what to use in place of a name of PyTorch, or ``None`` for an unknown name.
 
@@ -83,9 +82,6 @@ def hint_for(place: str, name: str) -> str | None:
         place: the module without ``autodiff_cli.``, such as ``nn.functional``.
         name: the name in this module.
     """
-    near = _function_near(place, name)
-    if near is not None:
-        return f"modules are not part of autodiff: use nn.functional.{near}"
     hint = None
     for line in _TABLE.strip().split("\n"):
         module, _, names = line.strip().partition(": ")
@@ -94,21 +90,3 @@ def hint_for(place: str, name: str) -> str | None:
         elif re.fullmatch(module, place) and re.fullmatch(names, name):
             return hint
     return None
-
-
-_OF_LAYERS = {
-    "bce": "binary_cross_entropy",
-    "bcewithlogits": "binary_cross_entropy_with_logits",
-    "kldiv": "kl_div",
-    "crossentropy": "cross_entropy",
-}
-
-
-def _function_near(place: str, name: str) -> str | None:
-    """Return the function of ``nn.functional`` that computes what a layer such as ``nn.MSELoss`` does."""
-    if place != "nn" or not name[:1].isupper():
-        return None
-    functional = modules.get("autodiff_cli.nn.functional")
-    known = {each.replace("_", ""): each for each in vars(functional) if each[0] != "_"} if functional else {}
-    plain = re.sub(r"\dd$", "", name).lower()
-    return known.get(plain) or _OF_LAYERS.get(plain.removesuffix("loss"))

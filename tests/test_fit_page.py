@@ -57,7 +57,6 @@ def test_a_suffix_of_a_picture_writes_the_picture(suffix: str) -> None:
 
 def test_wrong_files() -> None:
     assert "use a name that ends in one of .txt, .svg, .png, .pdf, .html, .json" in run(f"{COMMAND} -o p.zip")
-    assert "hint: the suffix of -o selects a picture or a page: -o fit.svg" in run(f"{COMMAND} --plot p.svg")
     assert "a plot and --by exclude each other" in run("autodiff fit 'v = a' d.csv --by S -o g.html")
     assert "unknown option '-z'" in run(f"{COMMAND} -z p.html")
     said = run("autodiff fit 'v = a*S + b*S' d.csv --at a=1,b=1 -o p.html")

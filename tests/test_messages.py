@@ -257,7 +257,7 @@ def test_bare_numbers_have_no_format(command: str, monkeypatch: pytest.MonkeyPat
 
 def test_options_may_follow_an_expression_after_two_hyphens() -> None:
     assert run('autodiff eval -q -- "-x**2" --at x=3') == run('autodiff eval -q "-x**2" --at x=3') == "-9.0\n-6.0\n"
-    assert run('autodiff eval -q --at q=3 -- "-q"') == "-3.0\n-1.0\n"
+    assert run('autodiff eval -q --at q=3 -- "-q"') == run('autodiff eval -q --at q=3 " -q"') == "-3.0\n-1.0\n"
 
 
 def test_every_tensor_in_a_table_has_its_own_name() -> None:

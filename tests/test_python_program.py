@@ -158,7 +158,7 @@ def test_other_mistakes_on_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("import torch\ntorch.nn.Linear(2, 1)", "use nn.functional.linear"),
+        ("import torch\ntorch.nn.Linear(2, 1)", "use a function of nn.functional"),
         ("import torch.nn as nn\nclass Net(nn.Module):\n    pass", "use a function of nn.functional, and nn.Parameter for"),
         ("import torch\ntorch.set_default_device('cuda')", "tensors are on the device 'cpu'"),
         ("import torch.utils.data", "index a tensor with the numbers of randperm(n)"),

@@ -142,8 +142,3 @@ def test_pinned_memory_is_a_copy() -> None:
         y = x.sin()
     x.mul_(5)
     np.testing.assert_array_equal(y.grad_fn._saved_self.detach().numpy(), [1.0, 1.0])  # type: ignore[union-attr]
-
-
-def test_a_policy_for_operations_is_missing_in_words() -> None:
-    with pytest.raises(AttributeError, match="checkpoint a smaller function"):
-        ad.utils.checkpoint.create_selective_checkpoint_contexts  # noqa: B018

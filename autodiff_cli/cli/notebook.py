@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from autodiff_cli import signals
 from autodiff_cli.cli.main import INTERRUPTED, attempt, run
@@ -23,21 +23,8 @@ from autodiff_cli.cli.usage_errors import option
 from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.report.diagnostics import for_people
 
-
-class Publisher(Protocol):
-    """The part of IPython that displays data."""
-
-    def publish(self, data: Mapping[str, str]) -> None:
-        """Display the richest of several forms, which have MIME types as keys."""
-
-
-class Shell(Protocol):
-    """The running IPython."""
-
-    display_pub: Publisher
-
-    def register_magic_function(self, func: Callable[..., None], magic_kind: str, magic_name: str) -> None:
-        """Add a magic."""
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 
 class CommandError(Exception):
@@ -47,7 +34,7 @@ class CommandError(Exception):
         return str(self).split("\n")
 
 
-def register(shell: Shell) -> None:
+def register(shell: InteractiveShell) -> None:
     """Add the magics ``%autodiff`` and ``%%autodiff``."""
     shown = Notebook(None if sys.stdout.isatty() else shell.display_pub.publish)
 

@@ -17,18 +17,10 @@ from autodiff_cli.lazy import named
 from autodiff_cli.structs import Struct
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
+    from autodiff_cli.cli.session import Session
     from autodiff_cli.command_result import CommandResult, Record, RightDigits
     from autodiff_cli.report.table import Renderable
     from autodiff_cli.solvers.solution import Solution
-
-    class CellSession(Protocol):
-        """A session that runs the statements and commands of cells."""
-
-        def run(self, text: str) -> None: ...
-        def say_notes(self) -> None: ...
-
 
 Display = Callable[[Mapping[str, str]], None]
 """A function that displays the richest of several forms of an output, which have MIME types as keys."""
@@ -46,7 +38,7 @@ class Notebook:
 
     def __init__(self, display: Display | None) -> None:
         self.display = display
-        self.session: CellSession | None = None
+        self.session: Session | None = None
 
     @contextmanager
     def active(self) -> Iterator[None]:

@@ -23,8 +23,7 @@ class ExpressionCommand(Command):
     """A command whose argument is an expression, which may begin with a minus sign.
 
     An argument is an option only if it exactly matches an option of the command (``--name``, ``--name=value``, ``-q``);
-    ``-x**2`` and ``-h**2`` are expressions.  ``-q`` is an expression if it is the first argument, ``q`` has a value, and no
-    other argument can be an expression.
+    ``-x**2`` and ``-h**2`` are expressions.
 
     Attributes:
         most: the maximum number of arguments that are not options; ``None`` for any number.
@@ -40,13 +39,7 @@ class ExpressionCommand(Command):
             if isinstance(parameter, click.Option)
             for name in (*parameter.opts, *parameter.secondary_opts)
         }
-        first = args[0] if args else ""
         words = _grouped_words(args, takes_value, context, self.most)
-        if len(first) == 2 and first in takes_value and _has_value(first[1], args[1:]):
-            # An argument such as -q or -a is the expression if no later argument can be the expression.
-            rest = _grouped_words(args[1:], takes_value, context, self.most)
-            if not rest.positional:
-                return super().parse_args(context, [*rest.options, "--", first])
         if self.most is None:  # the expression may look like an option, but a file does not
             words.unknown.extend(word for word in words.positional[1:] if re.fullmatch("-[A-Za-z]", word))
         self._check(words, takes_value, context)
@@ -95,8 +88,3 @@ def _grouped_words(args: list[str], takes_value: dict[str, bool], context: click
         else:
             words.positional.append(arg)
     return words
-
-
-def _has_value(variable: str, args: list[str]) -> bool:
-    """Return whether an option gives a variable a value."""
-    return any(arg.startswith(f"{variable}=") or f",{variable}=" in arg for arg in args)

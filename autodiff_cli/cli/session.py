@@ -66,8 +66,6 @@ _WORDS = {
     "save": "':save FILE' writes the session as a program for 'autodiff run'.",
 }
 _OPTIONS = re.compile(r"\s(?=--[a-z]|-[a-z](?:\s|$))")
-_ASKED = re.compile(r"help\s*\(\s*([\w.]*)\s*\)|\?\s*([\w.]*)|([\w.]+)\s*\?")
-"""A question for help as in Python and in a notebook: ``help(x)``, ``?`` and ``x?``."""
 _BOUND_NAME = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
 """The names to which an option gives values."""
 
@@ -125,10 +123,6 @@ class Session:
 
     def _run_if_command(self, text: str) -> bool:
         """Run a command of the session; return whether the text is a command."""
-        asked = None if "help" in self._interpreter.names else _ASKED.fullmatch(text.strip())
-        if asked is not None:
-            self._help([name for name in asked.groups() if name])
-            return True
         word, _, rest = text.strip().partition(" ")
         if word == "help" and "help" not in self._interpreter.names:
             self._help(rest.split())

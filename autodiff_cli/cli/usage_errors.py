@@ -41,26 +41,6 @@ _OTHER_OPTIONS = {
     "--at": {"--const": "variables become arguments; give constants their values with --const NAME=VALUE"},
 }
 """For options of other commands and programs, the options that a command may have instead, each with a hint."""
-_RETIRED = {
-    "--help-all": "--help shows all options",
-    "--full": "--format plain shows every element",
-    "--code": "write the program to standard input: autodiff run -",
-    "-c": "write the program to standard input: autodiff run -",
-    "--name": "the function is called like its file: -o wave.c",
-    "--saved": "autodiff graph --saved shows what each node saves",
-    "--plot": "the suffix of -o selects a picture or a page: -o fit.svg, -o fit.html",
-    "--levels": "plot the logarithm to show a narrow valley: plot 'log(EXPR)'",
-    "--theme": "a page follows the colors of the browser: -o plot.html",
-    "--seed": "the random numbers are the same in every run; seed of ad.propagate in Python selects others",
-    "--in-place": "write to another file with -o FILE, and rename it",
-    "--compression": "Parquet files keep the codec of the input",
-    "--compile": "use --engine llvm",
-    "--no-compile": "use --engine numpy",
-    "--na-values": "--on-error nan reads cells that are not numbers as nan",
-    **dict.fromkeys(("--value-name", "--derivative-name"), "name the result: map 'v = x**2; v,'"),
-    "--samples": "write the number of samples in the range: x=0:1:500",
-}
-"""For options of earlier versions, what to write instead."""
 
 
 def option(name: str, value: str = "") -> str:
@@ -108,25 +88,8 @@ def unknown_option(name: str, known: Iterable[str], context: click.Context) -> c
     """Return the error for an option that a command does not have."""
     known = list(known)
     hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
-    hint = (
-        hint
-        or _RETIRED.get(name)
-        or _as_format(name[2:], context)
-        or suggestion(name, known, 0.7)
-        or f"see '{context.command_path} --help'"
-    )
+    hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
     return usage_error(f"unknown option '{name}'", hint, context)
-
-
-def _as_format(name: str, context: click.Context) -> str | None:
-    """Return a hint for an option with the name of a format that the command writes to standard output or to a file."""
-    if name not in FORMATS:
-        return None
-    suffixes = FORMATS[name].suffixes
-    ways = {"style": f"write --format {name}", "path": f"write -o FILE{suffixes[0] if suffixes else ''}"}
-    texts = {parameter.name: getattr(parameter, "help", None) or "" for parameter in context.command.params}
-    named = (name, *(suffix[1:] for suffix in suffixes))
-    return next((way for option, way in ways.items() if {*named} & {*re.findall(r"\w+", texts.get(option, ""))}), None)
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
@@ -154,7 +117,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     """Convert a click error to a ``UsageError``."""
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
-        close = _RETIRED.get(error.option_name) or suggestion(error.option_name, error.possibilities or (), 0.5)
+        close = suggestion(error.option_name, error.possibilities or (), 0.5)
         if error.ctx is not None and error.ctx.command.name == "run":
             help_hint = "write the options of a Python program after --"
         return UsageError(f"unknown option '{error.option_name}'", hint=close or help_hint)

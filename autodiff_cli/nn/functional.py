@@ -1,14 +1,11 @@
 """Functions of PyTorch's ``torch.nn.functional`` with its parameters: activation functions, losses, normalization and attention."""
 
 import warnings as _warnings
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
-from typing import NoReturn as _NoReturn
 
 from autodiff_cli.autograd.primitives.interface_kinds import A_TENSOR as _A_TENSOR
 from autodiff_cli.nn.dropout import dropout as dropout
 from autodiff_cli.nn.dropout import scaled_dot_product_attention as scaled_dot_product_attention
-from autodiff_cli.nn.signatures import in_place as _in_place
 from autodiff_cli.nn.signatures import with_parameters as _with
 from autodiff_cli.ops import layers as _layers
 from autodiff_cli.ops import loss as _loss
@@ -18,7 +15,7 @@ from autodiff_cli.ops.rules import loss as _loss_rules
 from autodiff_cli.ops.rules.arrange import pad as _pad
 from autodiff_cli.ops.rules.contract import linear as _linear
 from autodiff_cli.ops.rules.elementary import tanh as tanh
-from autodiff_cli.unavailable_names import missing as _missing
+from autodiff_cli.unavailable_names import missing_from as _missing_from
 
 # Activation functions
 
@@ -44,14 +41,6 @@ softplus = _with(_activation.softplus, "input beta threshold")
 softsign = _with(_activation.softsign, "input")
 glu = _with(_layer_rules.glu, "input dim")
 prelu = _with(_layer_rules.prelu, "input weight")
-
-relu_ = _in_place(_activation.relu)
-elu_ = _in_place(_activation.elu)
-selu_ = _in_place(_activation.selu)
-celu_ = _in_place(_activation.celu)
-leaky_relu_ = _in_place(_activation.leaky_relu)
-hardtanh_ = _in_place(_activation.hardtanh)
-threshold_ = _in_place(_activation.threshold)
 
 
 def _with_implicit_dimension(function: _Any) -> _Any:
@@ -123,7 +112,4 @@ linear = _with(_linear, "input weight bias")
 bilinear = _with(_layer_rules.bilinear, "input1 input2 weight bias", input2="x2")
 pad = _with(_pad, "input pad mode value")
 
-if not _TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _NoReturn:
-        raise _missing(__name__, name)
+__getattr__ = _missing_from(__name__)

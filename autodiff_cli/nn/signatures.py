@@ -59,14 +59,3 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     return call
-
-
-def in_place(function: TensorFunction) -> TensorFunction:
-    """Return the function that changes its first argument in place, such as ``relu_``."""
-
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return change(input, lambda old: function(old, *args, **kwargs))
-
-    call.__name__ = call.__qualname__ = f"{function.__name__}_"
-    call.__doc__ = f"Apply ``{function.__name__}`` in place."
-    return call

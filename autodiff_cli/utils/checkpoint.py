@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 from autodiff_cli.autograd.modes import is_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, CheckpointError
 from autodiff_cli.ops.generators import get_rng_state, set_rng_state
-from autodiff_cli.unavailable_names import missing
+from autodiff_cli.unavailable_names import missing_from
 from autodiff_cli.utils.recomputation import Region
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
@@ -112,5 +112,4 @@ def checkpoint_sequential(
     return segment(end, len(steps))(input)
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise missing(__name__, name)
+__getattr__ = missing_from(__name__)

@@ -45,6 +45,7 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
+    check_batched_grad: bool = False,
     check_grad_dtypes: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
@@ -62,7 +63,8 @@ def gradcheck(
         nondet_tol: the tolerance for the difference between two backward passes.
         check_grad_dtypes: whether to check the types of gradients.
         check_forward_ad, check_backward_ad: the modes that are checked.
-        check_undefined_grad, fast_mode, masked: accepted for compatibility with PyTorch; all elements of the Jacobian are compared.
+        check_undefined_grad, check_batched_grad, fast_mode, masked: accepted for compatibility with PyTorch; all elements of the
+            Jacobian are compared.
 
     Raises:
         GradcheckError: if the derivatives differ; the message contains both Jacobians.
@@ -204,7 +206,7 @@ class DerivativeCheck:
             for i, output in enumerate(self.outputs)
         ]
 
-    def _tangents(self, argument: Tensor, direction: Any, others: float | None = 0.0) -> list[Tensor]:
+    def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
         """Return the tangents of the outputs for tangents of the inputs."""
         with dual_level():
             values: list[Any] = []
@@ -212,10 +214,8 @@ class DerivativeCheck:
                 if not isinstance(value, Tensor) or not value.requires_grad:
                     values.append(value)
                     continue
-                tangent = direction if value is argument else others
-                if tangent is not None and not isinstance(tangent, Tensor):
-                    tangent = tensor_on(np.broadcast_to(np.asarray(tangent, value._data.dtype), value.shape).copy()[()])
-                values.append(value.detach() if tangent is None else make_dual(value.detach(), tangent))
+                spread = np.full(value.shape, direction if value is argument else 0.0, value._data.dtype)
+                values.append(make_dual(value.detach(), tensor_on(spread[()])))
             tangents = []
             for k, (output, recorded) in enumerate(zip(outputs_of(self.func(*values)), self.all_outputs, strict=True)):
                 if not recorded.requires_grad:
