@@ -11,13 +11,10 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import plain
 from autodiff_cli.evaluation.coercion import is_plain_number
 from autodiff_cli.evaluation.user_function import UserFunction
-from autodiff_cli.script.library import Transformed
 
 
 def display(value: object) -> str:
     """Return the text of a value; tensors are printed in the format of PyTorch."""
-    if isinstance(value, Transformed):
-        return f"<function of {value.name}>"
     if isinstance(value, tuple) and not isinstance(value, Size):
         return f"({', '.join(map(display, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):

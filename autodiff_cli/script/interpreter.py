@@ -43,8 +43,6 @@ from autodiff_cli.script.library import (
     METHODS,
     SETTABLE,
     SILENT,
-    TRANSFORMING,
-    Transformed,
     call_with_values,
     hint_for_function,
     hint_for_name,
@@ -60,7 +58,7 @@ from autodiff_cli.suggest import suggestion
 LAST = "_"
 """The name of the last value that was shown."""
 _MISSING = object()
-_FUNCTIONS = (UserFunction, FunctionInfo, Transformed)
+_FUNCTIONS = (UserFunction, FunctionInfo)
 _WHOLE = ("add", "sub", "mul", "floor_divide", "remainder", "pow", "neg")
 """The operators whose results are whole numbers if the operands are."""
 _LARGEST = 2**53
@@ -323,7 +321,7 @@ class Interpreter(Blocks):
             if text in FUNCTIONS and FUNCTIONS[text].tensors:
                 return FUNCTIONS[text]
             if text == "print":  # as a hook
-                return Transformed(text, lambda *values: self._print([*values], {}, self.current))
+                return lambda *values: self._print([*values], {}, self.current)
         try:
             return super().name(node)
         except UnknownName as error:
@@ -347,14 +345,12 @@ class Interpreter(Blocks):
             raise
 
     def call_function(
-        self, function: FunctionInfo | UserFunction | Transformed | str, values: list[Any], named: dict[str, Any], node: Syntax
+        self, function: FunctionInfo | UserFunction | str, values: list[Any], named: dict[str, Any], node: Syntax
     ) -> Any:
         """Call what ``find`` returned; a name is that of a method, or of a function of ``script.library``."""
         if isinstance(function, (FunctionInfo, UserFunction)):
             return super().call_function(function, values, named, node)
         self.count(node)
-        if isinstance(function, Transformed):
-            return call_with_values(function.name, function.function, values, named, self._argument)
         if node.kind == "call":
             return self._print(values, named, node) if function == "print" else self._call_action(function, values, named)
         if function == "apply" and isinstance(values[0], UserFunction):
@@ -380,7 +376,7 @@ class Interpreter(Blocks):
     def _call_action(self, name: str, values: list[Any], named: dict[str, Any]) -> Any:
         """Call a function of ``script.library``; one that creates a tensor gets the type of the program."""
         if name not in CREATING:
-            return call_with_values(name, ACTIONS[name], values, named, self._callable if name in TRANSFORMING else self._argument)
+            return call_with_values(name, ACTIONS[name], values, named, self._argument)
         if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):
             values = [without_tensors(values[0]), *values[1:]]
         if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*values[:1]):
@@ -398,7 +394,7 @@ class Interpreter(Blocks):
                 return result if isinstance(result, tuple) or result is None else self.tensors.as_tensor(result)
 
             return function
-        return value.function if isinstance(value, (FunctionInfo, Transformed)) else value
+        return value.function if isinstance(value, FunctionInfo) else value
 
     def _argument(self, value: object) -> Any:
         """Convert a value of the language to an argument of a Python function."""

@@ -6,13 +6,12 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli import func, optim
+from autodiff_cli import optim
 from autodiff_cli.autograd import forward_ad, functional, graph, modes, reverse_mode
 from autodiff_cli.autograd.checks.gradcheck import gradcheck, gradgradcheck
 from autodiff_cli.autograd.dtypes import set_default_dtype
@@ -21,7 +20,6 @@ from autodiff_cli.autograd.node import Node
 from autodiff_cli.autograd.primitives.registry import literal
 from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.autograd.transforms.pytrees import mapped
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
 from autodiff_cli.evaluation.coercion import DTYPES as NAMES
 from autodiff_cli.evaluation.coercion import refusal
@@ -29,7 +27,7 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.nn.parameter import Parameter
 from autodiff_cli.ops import creation, inplace, random_numbers
 from autodiff_cli.ops.generators import manual_seed
-from autodiff_cli.script.namespaces import PACKAGE, PRODUCTS, TRANSFORMATIONS
+from autodiff_cli.script.namespaces import PACKAGE
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.unavailable_names import hint_for
 from autodiff_cli.utils.checkpoint import checkpoint
@@ -40,56 +38,8 @@ CREATING: dict[str, Action] = {name: getattr(module, name) for module in (creati
 """The functions that create tensors."""
 
 
-@dataclass(frozen=True)
-class Transformed:
-    """A function that a function of ``torch.func`` returned.
-
-    Attributes:
-        name: the name of the function that returned it, for messages.
-        function: the function.
-    """
-
-    name: str
-    function: Action
-
-
-def _transformation(name: str, transform: Action) -> Action:
-    """Return a function of ``torch.func`` whose plain arguments, such as positions, are numbers and lists of the language."""
-
-    @functools.wraps(transform)
-    def transformed(*arguments: Any, **named: Any) -> Transformed:
-        function, *rest = map(_with_integers, arguments)
-        return Transformed(name, transform(function, *rest, **{keyword: _with_integers(value) for keyword, value in named.items()}))
-
-    return transformed
-
-
-def _with_integers(value: Any) -> Any:
-    """Return a value with whole numbers as integers; a list is a tuple, because the language does not distinguish them."""
-    counted = mapped(lambda one: int(one) if isinstance(one, float) and one.is_integer() else one, value)
-    return tuple(counted) if isinstance(counted, list) else counted
-
-
-def _product(name: str, transform: Action) -> Action:
-    """Return a function of ``torch.func`` with results of the language; a result may be a function."""
-
-    @functools.wraps(transform)
-    def product(*arguments: Any, **named: Any) -> Any:
-        results = transform(*[tuple(value) if isinstance(value, list) else value for value in arguments], **named)
-        return mapped(lambda value: Transformed(name, value) if callable(value) else value, results)
-
-    return product
-
-
-TRANSFORMING: dict[str, Action] = {
-    **{f"func.{name}": _transformation(f"func.{name}", getattr(func, name)) for name in TRANSFORMATIONS},
-    "vmap": _transformation("vmap", func.vmap),
-}
-"""The functions that return a function."""
 ACTIONS: dict[str, Action] = {
     **CREATING,
-    **TRANSFORMING,
-    **{f"func.{name}": _product(f"func.{name}", getattr(func, name)) for name in PRODUCTS},
     **{f.__name__: f for f in (reverse_mode.grad, reverse_mode.backward, gradcheck, gradgradcheck)},
     "Variable": Tensor,
     **{name: getattr(functional, name) for name in functional.__all__},
@@ -203,6 +153,7 @@ def hint_for_name(name: str, source: str, span: Span) -> str | None:
 _ELSEWHERE = {
     "array": "write a new tensor as tensor([1.0, 2.0])",
     **dict.fromkeys(("dir", "vars"), "press Tab after a name and a dot in 'autodiff repl', or type help and a name"),
+    "vmap": PACKAGE,
     "numpy": f"write .tolist() for the numbers; {PACKAGE}",
 }
 """Functions that programs do not have, with what to write instead."""
