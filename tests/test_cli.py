@@ -261,9 +261,9 @@ def test_commas_in_brackets_do_not_separate_variables() -> None:
 
 
 def test_an_expression_that_looks_like_an_option() -> None:
-    """``-a`` is one where --at gives a variable ``a`` a value, first or later."""
-    assert run("grad", "-a", "--at", "a=2", "-q").stdout == "-1.0\n"
-    assert run("grad", "-a", "--at", "x=1,a=2", "-q").stdout == "0.0\n-1.0\n"
+    """It is an option, unless it follows ``--`` or a blank."""
+    assert run("grad", " -a", "--at", "a=2", "-q").stdout == "-1.0\n"
+    assert run("grad", "-q", "--at", "x=1,a=2", "--", "-a").stdout == "0.0\n-1.0\n"
     assert run("grad", "-a", "a=2", "a*a", "-q").stdout == "4.0\n"
 
 

@@ -132,7 +132,7 @@ def test_commands_are_listed_by_group() -> None:
 
 def test_h_is_a_variable_in_an_expression() -> None:
     assert run('autodiff grad "-h**2" --at h=3 -q') == "-6.0\n"
-    assert run("autodiff grad -h --at h=3 -q") == "-1.0\n"
+    assert run('autodiff grad " -h" --at h=3 -q') == "-1.0\n"
 
 
 def test_options_are_listed_by_subject() -> None:

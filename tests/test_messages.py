@@ -171,11 +171,8 @@ def test_names_of_columns_with_commas_are_quoted(tmp_path: Path, monkeypatch: py
     assert 'which has name, "x, in m", y\n' in run("autodiff fit z=a*x rows.csv")
 
 
-@pytest.mark.parametrize("question", ["help(y)", "?y", "y?", "? y", "help y"])
-def test_a_session_understands_questions_for_help(
-    question: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"y = 2\n{question}\n?\n"))
+def test_a_session_understands_questions_for_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y = 2\nhelp y\nhelp\n"))
     assert main(["repl"]) == 0
     shown, said = capsys.readouterr()
     assert (shown.splitlines()[0], "Type expressions" in shown, said) == ("y: 2 = 2", True, "")

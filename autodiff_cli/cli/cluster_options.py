@@ -16,20 +16,13 @@ _LOCAL = ("local", "numpy", "llvm")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-class ByteSize(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as ``64M``."""
-
-    name = "size"
-
-    def convert(self, value: str | int, param: click.Parameter | None, context: click.Context | None) -> int:
-        """Return the number of bytes."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", value.strip(), re.IGNORECASE)
-        size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
-        if not size:
-            self.fail(f"'{value}' is not a size such as 64M", param, context)
-        return size
+def _byte_size(text: str) -> int:
+    """Return a number of bytes, such as ``64M``."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if not size:
+        raise click.UsageError(f"--partition-bytes: '{text}' is not a size such as 64M")
+    return size
 
 
 class Cluster(NamedTuple):
@@ -94,6 +87,11 @@ cluster = options.together(
         type=click.IntRange(1),
         help="Number of threads, or of the processes of a new cluster.  [default: one per processor]",
     ),
-    click.option("--partition-bytes", metavar="SIZE", type=ByteSize(), help="Number of bytes per task.  [default: 64M]"),
+    click.option(
+        "--partition-bytes",
+        metavar="SIZE",
+        callback=options.converted(_byte_size),
+        help="Number of bytes per task.  [default: 64M]",
+    ),
     click.option("--resume", is_flag=True, help="Continue an interrupted run whose output is a folder."),
 )

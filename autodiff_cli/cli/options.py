@@ -28,35 +28,41 @@ Callback = Callable[[click.Context, click.Parameter, Any], Any]
 """A function that click calls with the value of an option, and that returns the value for the command."""
 
 
-class NameList(click.ParamType):  # type: ignore[type-arg]
-    """The names in a text such as ``x,y``; a name with a comma is quoted as in CSV."""
+def converted(convert: Callable[[Any], Any], default: object = None) -> Callback:
+    """Return the callback of an option or argument whose value is converted when the command line is read."""
+    return lambda context, _, value: default if value is None else value if context.resilient_parsing else convert(value)
 
-    name = "names"
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        """Return the list of names; a default is returned as it is."""
-        if not isinstance(value, str):
-            return value
-        import csv
+def _names(text: str) -> list[str]:
+    """Return the names in a text such as ``x,y``; a name with a comma is quoted as in CSV."""
+    import csv
 
-        try:
-            names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True, strict=True))]
-        except csv.Error:
-            hint = "separate names with commas, and quote a name with a comma: 'x,\"a,b\"'"
-            raise UsageError(f"'{value}' is not a list of names", hint=hint) from None
-        if not names or not all(names):
-            raise UsageError(f"a name is missing in '{value}'", hint="separate names with commas: x,y")
-        return names
+    try:
+        names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except csv.Error:
+        hint = "separate names with commas, and quote a name with a comma: 'x,\"a,b\"'"
+        raise UsageError(f"'{text}' is not a list of names", hint=hint) from None
+    if not names or not all(names):
+        raise UsageError(f"a name is missing in '{text}'", hint="separate names with commas: x,y")
+    return names
 
 
 def names(*options: str, metavar: str, text: str, default: Sequence[str] | None = None) -> Decorator:
     """Return an option whose value is a list of names."""
-    return click.option(*options, type=NameList(), metavar=metavar, default=default, help=text)
+    return click.option(*options, metavar=metavar, callback=converted(_names, default), help=text)
 
 
-def converted(convert: Callable[[Any], Any]) -> Callback:
-    """Return the callback of an option or argument whose value is converted when the command line is read."""
-    return lambda context, _, value: value if value is None or context.resilient_parsing else convert(value)
+def texts_by_name(option: str, metavar: str, text: str, example: str) -> Decorator:
+    """Return an option whose values, such as ``NAME=COLUMN``, are texts by name; ``example`` is one for the hint of an error."""
+
+    def by_name(values: tuple[str, ...]) -> dict[str, str]:
+        pairs = [value.partition("=") for value in values]
+        for value, (name, _, named) in zip(values, pairs, strict=True):
+            if not (name.strip().isidentifier() and named.strip()):
+                raise UsageError(f"{option} expects {metavar}, but got '{value}'", hint=f"write {option} {example}")
+        return {name.strip(): named for name, _, named in pairs}
+
+    return click.option(option, multiple=True, metavar=metavar, callback=converted(by_name), help=text)
 
 
 def _read_value(text: str) -> Any:
@@ -365,24 +371,7 @@ where = click.option(
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
 
 
-def _columns_by_variable(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the columns in texts such as ``NAME=COLUMN``, by name."""
-    columns = {}
-    for text in texts:
-        name, equals, column = text.partition("=")
-        if not equals or not name.strip().isidentifier() or not column:
-            raise UsageError(f"--let expects NAME=COLUMN, but got '{text}'", hint='write --let "r=Radius (mm)"')
-        columns[name.strip()] = column
-    return columns
-
-
-let = click.option(
-    "--let",
-    multiple=True,
-    metavar="NAME=COLUMN",
-    callback=converted(_columns_by_variable),
-    help="Column of a variable, if their names differ.",
-)
+let = texts_by_name("--let", "NAME=COLUMN", "Column of a variable, if their names differ.", '"r=Radius (mm)"')
 bounds = click.option(
     "--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a variable or parameter, such as b=0:10 or b=0:."
 )
@@ -398,23 +387,4 @@ level = click.option(
 
 
 symmetric = names("--symmetric", metavar="S,...", text="Names of symmetric matrices.", default=())
-
-
-def _shapes(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the lengths in texts such as ``A=m,n``, by name."""
-    shapes = {}
-    for text in texts:
-        name, sign, lengths = text.partition("=")
-        if not (sign and name.strip() and lengths.strip()):
-            raise UsageError(f"--shape takes a name and lengths, not '{text}'", hint="write --shape A=m,n or --shape x=3")
-        shapes[name.strip()] = lengths
-    return shapes
-
-
-shape = click.option(
-    "--shape",
-    multiple=True,
-    metavar="NAME=m,n",
-    callback=converted(_shapes),
-    help="Lengths of a vector or matrix: names or numbers.",
-)
+shape = texts_by_name("--shape", "NAME=m,n", "Lengths of a vector or matrix: names or numbers.", "A=m,n or --shape x=3")

@@ -22,7 +22,7 @@ class TensorLine:
         label: the name in the program; empty for an intermediate result.
         operation: what computed the tensor.
         value: its value when it was made; ``None`` if it is unknown.
-        leaf, requires_grad: whether it was a leaf, and whether it required grad, when it was made.
+        requires_grad: whether it required grad when it was made.
         grad_fn: the name of its node.
         inputs: the names of the tensors that it was computed from.
         traced: whether an operation of the language computed it, and not a function of autograd such as ``detach``.
@@ -36,7 +36,6 @@ class TensorLine:
     label: str
     operation: Syntax
     value: Array | None
-    leaf: bool
     requires_grad: bool
     grad_fn: str | None
     inputs: list[str]

@@ -32,7 +32,6 @@ from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Floats
     from autodiff_cli.plotting.fit_picture import FittedPlot
 
 
@@ -171,9 +170,6 @@ def fit_to_html(plot: FittedPlot, precision: int) -> str:
     x, y, error, residuals = plot.thinned()
     shown = f"The page shows {len(x):,} of {plural(len(plot.x), 'row')}." if len(x) < len(plot.x) else None
 
-    def listed(values: Floats | None) -> list[float] | None:
-        return None if values is None else values.tolist()
-
     data: dict[str, object] = {
         "expression": plot.title,
         "precision": precision,
@@ -185,13 +181,13 @@ def fit_to_html(plot: FittedPlot, precision: int) -> str:
             "up": plot.up,
             "unit": plot.unit,
             "level": plot.level,
-            "x": listed(x),
-            "y": listed(y),
-            "error": listed(error),
-            "residuals": listed(residuals),
+            "x": plain(x),
+            "y": plain(y),
+            "error": plain(error),
+            "residuals": plain(residuals),
             "curve": plot.curve.tolist(),
-            "mean": listed(plot.mean),
-            "new": listed(plot.new),
+            "mean": plain(plot.mean),
+            "new": plain(plot.new),
         },
     }
     return written(plot.title, {}, data, kind="plot", about=ABOUT_FIT)

@@ -201,7 +201,7 @@ class Recording(ABC):
         tree = self._node_operations.of_node(own) if own is not None and is_changed else operation()
         self._known.add(NamedTensor(name, expression, tensor))
         line = self._tensor_line(name, label, tree, np.array(tensor._data), own, span)
-        line.leaf, line.requires_grad, line.traced = tensor.is_leaf, tensor.requires_grad, own is not None or traced
+        line.requires_grad, line.traced = tensor.requires_grad, own is not None or traced
         self._tensors[name], self._labels[name] = tensor, label
         self._add_event(line)
 
@@ -235,7 +235,7 @@ class Recording(ABC):
         values = [] if node is None else SavedMemory(self._known.of_tensor, ()).values_of(node, name)
         saved = text_of([value for value in values if value.tensor or value.shape is None], "`")
         grad_fn = None if node is None else type(node).__name__
-        return TensorLine(name, label, operation, value, False, True, grad_fn, inputs, True, requires, self._recorded, saved, span)
+        return TensorLine(name, label, operation, value, True, grad_fn, inputs, True, requires, self._recorded, saved, span)
 
     def _new_nodes(self, node: Node) -> list[Node]:
         """Return the nodes behind a node, with the node, that do not have names yet, oldest first."""
