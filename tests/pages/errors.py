@@ -26,7 +26,6 @@ EXAMPLES = {
     "GradcheckError": 'autodiff gradcheck "x**2" --at x=3 --claim x="x"',
     "NoValue": 'autodiff eval "root(y=0, y**2 = x)" --at x=2',
     "NotSolved": 'autodiff root "x**2 + 1 = 0" --at x=3',
-    "NoValue": 'autodiff eval "integral(t=0..1, 1/t)"',
     "NotFiniteError": 'autodiff eval "1/x" --at x=0 --strict',
     "FileError": 'autodiff eval "sum(x)" --at x=@missing.npy',
     "DataError": 'autodiff map "k*x**2/2" docs/data/broken.csv',
