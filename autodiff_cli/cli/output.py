@@ -146,8 +146,9 @@ class Output(Struct):
             return str(named(result.latex)(result, self.precision))
         if self.style == "table":
             from autodiff_cli.report.result_tables import result_parts
+            from autodiff_cli.report.terminal import drawn
 
-            return self.drawn(result_parts(result, self.precision))
+            return drawn(result_parts(result, self.precision), self.color)
         from autodiff_cli.report.machine_readable import render
 
         return render(self.style, result)
@@ -172,20 +173,15 @@ class Output(Struct):
 
     def show(self, parts: Sequence[Renderable], gap: bool = False) -> None:
         """Write tables to standard output, after an empty line if ``gap`` is set, or display them in a notebook."""
-        display = _display()
-        if display is None:
-            sys.stdout.write("\n" * gap + self.drawn(parts))
-        else:
-            from autodiff_cli.report.html import parts_html
-            from autodiff_cli.report.terminal import drawn
-
-            display({"text/plain": drawn(parts, "never"), "text/html": parts_html(parts)})
-
-    def drawn(self, parts: Sequence[Renderable]) -> str:
-        """Render tables as text."""
         from autodiff_cli.report.terminal import drawn
 
-        return drawn(parts, self.color)
+        display = _display()
+        if display is None:
+            sys.stdout.write("\n" * gap + drawn(parts, self.color))
+        else:
+            from autodiff_cli.report.html import parts_html
+
+            display({"text/plain": drawn(parts, "never"), "text/html": parts_html(parts)})
 
     def write(self, text: str | bytes) -> None:
         """Write text or bytes to the file, or to standard output.

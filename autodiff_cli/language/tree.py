@@ -11,8 +11,6 @@ from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERA
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Kinds of statements that change an existing value, which only programs may contain (see ``script.interpreter``)."""
-CALL_METHOD = "__call__"
-"""The name of the method that stands for the call of a result, as in ``f(x)(y)``."""
 STATEMENTS = ("assignment", "definition", "definition_with_grad", "unpack", "return", *EFFECTS)
 """Kinds of nodes that are not expressions."""
 
@@ -238,8 +236,7 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "attribute":
         return [(children[0], POSTFIX), ".", children[1].text]
     if kind == "method":
-        name = ["", ""] if children[1].text == CALL_METHOD else [".", children[1].text]
-        return [(children[0], POSTFIX), *name, "(", *_comma_separated(arguments(node)), ")"]
+        return [(children[0], POSTFIX), ".", children[1].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "call":
         return [children[0].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind in ("assignment", "keyword"):

@@ -29,7 +29,7 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
-from autodiff_cli.language.tree import CALL_METHOD, STATEMENTS, Syntax, new_token, new_tree, unparse
+from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, new_tree, unparse
 from autodiff_cli.script.backward_notes import History, Program, notes_on_program, program_behind
 from autodiff_cli.script.blocks import Blocks, Index, iterate
 from autodiff_cli.script.display import display
@@ -166,9 +166,7 @@ class Interpreter(Blocks):
         value = self.evaluate(tree)
         self._remember(tree, value)
         last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
-        silent = value is None or (
-            last is not None and last.text != CALL_METHOD and (last.text in SILENT or last.text.endswith("_"))
-        )
+        silent = value is None or (last is not None and (last.text in SILENT or last.text.endswith("_")))
         if not (silent or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled))):
             self._show_value(tree, value)
 
@@ -333,7 +331,7 @@ class Interpreter(Blocks):
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
-        if method and any(name in names for names in (*METHODS.values(), ("apply", CALL_METHOD))):
+        if method and any(name in names for names in (*METHODS.values(), ("apply",))):
             return name
         if not method and name in ACTIONS and name not in self.functions:
             return name
@@ -355,10 +353,6 @@ class Interpreter(Blocks):
             return self._print(values, named, node) if function == "print" else self._call_action(function, values, named)
         if function == "apply" and isinstance(values[0], UserFunction):
             return self.enter(values[0], values[1:], named, node)
-        if function == CALL_METHOD:
-            if not isinstance(values[0], _FUNCTIONS):
-                raise ArgumentError(f"{value_description(values[0])} is not a function", hint="write * to multiply")
-            return self.call_function(values[0], values[1:], named, node)
         return self._call_method(function, values, named, node)
 
     def _call_method(self, name: str, values: list[Any], named: dict[str, Any], node: Syntax) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autodiff_cli.errors import ParseError, setting
-from autodiff_cli.language.tree import CALL_METHOD, Syntax, new_token
+from autodiff_cli.language.tree import Syntax
 
 PACKAGE = f"for more of Python, write a Python program: run FILE.py, or add {setting('python')}"
 """The hint for everything that programs do not contain."""
@@ -15,7 +15,7 @@ _NAMESPACES = (
 
 
 def without_prefixes(tokens: list[Syntax], source: str) -> list[Syntax]:
-    """Return the tokens of a statement without prefixes, and with a method call for the call of a result, as in ``f(x)(y)``.
+    """Return the tokens of a statement without prefixes.
 
     Raises:
         ParseError: for a name of ``torch.func``, whose functions return functions.
@@ -33,9 +33,6 @@ def without_prefixes(tokens: list[Syntax], source: str) -> list[Syntax]:
                 span = (token.span[0], name.span[1])
                 raise ParseError(f"torch.func.{name.text} is not available in programs", span=span, source=source, hint=PACKAGE)
             plain.append(tokens[i])
-        elif token.text == "(" and plain and plain[-1].text == ")":
-            before = (token.span[0], token.span[0])
-            plain += [new_token("DOT", ".", before), new_token("NAME", CALL_METHOD, before), token]
         else:
             plain.append(token)
         i += 1
