@@ -38,8 +38,8 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10056,
-    "cli": 4234,
+    "autograd": 10055,
+    "cli": 4122,
     "code_generation": 1134,
     "compiler": 2969,
     "data": 5703,
@@ -48,21 +48,21 @@ BUDGETS = {
     "explanation": 2044,
     "gradient_checking": 1038,
     "graph_drawing": 1870,
-    "language": 1413,
-    "lesson": 2031,
-    "nn": 496,
+    "language": 1410,
+    "lesson": 2026,
+    "nn": 408,
     "notes": 2122,
     "numerics": 4310,
     "ops": 5091,
-    "optim": 352,
+    "optim": 348,
     "plotting": 2136,
     "precise": 2161,
     "report": 1581,
-    "root": 1633,
-    "script": 1599,
+    "root": 1597,
+    "script": 1526,
     "solvers": 12651,
     "symbolic": 4966,
-    "utils": 284,
+    "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 76_235
+MOST_LINES = 75_908
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
