@@ -22,7 +22,6 @@ from autodiff_cli.wording import listed
 if TYPE_CHECKING:
     from autodiff_cli.autograd.higher_order import Index
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.precise.right_digits import Verified
 
 
 class Result(DerivativeResult):
@@ -194,7 +193,9 @@ def evaluate(
                 "not to the effects of hooks and repeated backward passes",
                 hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
             )
-        result.verified = _verify(evaluation, result, digits)
+        from autodiff_cli.precise.right_digits import verified
+
+        result.verified = verified(evaluation, order, digits, _numbers_by_path(result), command == "eval")
     return result
 
 
@@ -258,24 +259,14 @@ def grad(
     return result
 
 
-def _verify(evaluation: Evaluation, result: Result, digits: int | None) -> Verified:
-    """Return the verified digits of all numbers of a result; ``digits`` is the number of digits to display."""
-    from autodiff_cli.precise.right_digits import verifying
-
-    entries = sum(np.size(value) for _, value in result.numbers())
-    with verifying(evaluation, result.order, digits, entries) as verified:
-        if result.command == "eval":
-            verified.tensors()
-        verified.value(result.value)
-        for name, value in result.grad.items() if result.order else ():
-            verified.derivative(("grad", name), (name,), value)
-        for a, row in result.hessian.items():
-            for b, value in row.items():
-                verified.derivative(("hessian", a, b), (a, b), value)
-        for index, value in result.derivatives.items():
-            if len(index) > 2:
-                verified.derivative(("derivatives", *index), index, value)
-    return verified
+def _numbers_by_path(result: Result) -> dict[tuple[str, ...], Any]:
+    """Return the value and the derivatives by their paths, such as ``("hessian", "x", "y")``."""
+    return {
+        ("value",): result.value,
+        **{("grad", name): value for name, value in result.grad.items() if result.order},
+        **{("hessian", a, b): value for a, row in result.hessian.items() for b, value in row.items()},
+        **{("derivatives", *index): value for index, value in result.derivatives.items() if len(index) > 2},
+    }
 
 
 def _retain_gradients(evaluation: Evaluation, names: Sequence[str]) -> None:

@@ -17,14 +17,14 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import Record, plain
 from autodiff_cli.derivatives.lazy_notes import DerivativeResult, all_notes
-from autodiff_cli.errors import LimitError, MissingValue, ShapeError, UnknownName, setting
+from autodiff_cli.errors import MissingValue, ShapeError, UnknownName, setting
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.names import no_variable_error
 from autodiff_cli.language.tree import names_in
 from autodiff_cli.lazy import named
-from autodiff_cli.limits import lifted
+from autodiff_cli.limits import check_count
 
 if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
@@ -79,18 +79,6 @@ class Product(DerivativeResult):
         rows = np.size(self.value)
         blocks = [np.reshape(block, (rows, math.prod(self.shapes[name]))) for name, block in self.derivatives.items()]
         return [np.hstack(blocks)]
-
-
-def _verify(evaluation: Evaluation, result: Product, digits: int | None) -> None:
-    """Add the verified digits of a Hessian and of the value to a result."""
-    from autodiff_cli.precise.right_digits import verifying
-
-    with verifying(evaluation, 2, digits, sum(np.size(value) for _, value in result.numbers()) + 1) as verified:
-        verified.value(result.value)
-        for a, row in result.derivatives.items():
-            for b, value in row.items():
-                verified.derivative(("hessian", a, b), (a, b), value)
-    result.verified = verified
 
 
 def _named_blocks(command: str, derivatives: Any) -> list[tuple[str, Any]]:
@@ -167,7 +155,11 @@ def hessian(
     evaluation = Evaluation(expression, at, const, wrt, dtype)
     result = product("hessian", evaluation, {})
     if verify or digits is not None:
-        _verify(evaluation, result, digits)
+        from autodiff_cli.precise.right_digits import verified
+
+        numbers: dict[tuple[str, ...], Any] = {("value",): result.value}
+        numbers |= {("hessian", a, b): value for a, row in result.derivatives.items() for b, value in row.items()}
+        result.verified = verified(evaluation, 2, digits, numbers)
     return result
 
 
@@ -310,13 +302,9 @@ def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str
 
 def _check_size(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> None:
     """Raise an error if a Jacobian or Hessian matrix would have too many numbers."""
-    elements = sum(x.numel() for x in inputs)
-    count = evaluation.output.numel() * elements ** (2 if command == "hessian" else 1)
-    if count > MOST_PARTIALS and not lifted():
-        raise LimitError(
-            f"the {command} has {count:,} numbers, more than the limit of {MOST_PARTIALS:,}",
-            hint=f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}",
-        )
+    count = evaluation.output.numel() * sum(x.numel() for x in inputs) ** (2 if command == "hessian" else 1)
+    hint = f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}"
+    check_count(count, MOST_PARTIALS, f"the {command} has {{}} numbers, more than the limit of {{}}", hint)
 
 
 def _jacobian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:

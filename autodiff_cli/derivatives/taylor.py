@@ -123,7 +123,9 @@ def taylor(
         raise
     result = expand(evaluation, order)
     if verify or digits is not None:
-        _verify(evaluation, result, digits)
+        from autodiff_cli.precise.right_digits import COEFFICIENTS, verified
+
+        result.verified = verified(evaluation, order, digits, {COEFFICIENTS: result.coefficients})
     return result
 
 
@@ -167,15 +169,6 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
             nested = _by_nested_reverse_mode(evaluation, names[0], order)
             coefficients = np.where(np.isnan(nested), coefficients, nested)
     return Taylor(evaluation, order, coefficients)
-
-
-def _verify(evaluation: Evaluation, result: Taylor, digits: int | None) -> None:
-    """Add the verified digits of the coefficients to a result."""
-    from autodiff_cli.precise.right_digits import verifying
-
-    with verifying(evaluation, result.order, digits, np.size(result.coefficients)) as verified:
-        verified.coefficients(result.coefficients)
-    result.verified = verified
 
 
 def series(evaluation: Evaluation, order: int) -> Floats:

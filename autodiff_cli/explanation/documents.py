@@ -10,17 +10,18 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, Sweep
 from autodiff_cli.explanation.sentences import (
     LEGEND,
+    MOST_STEPS,
     EquationText,
     Latex,
     Plain,
     Sentence,
-    abbreviated_lines,
-    abbreviated_steps,
+    abbreviated,
     accumulated,
     sentences,
 )
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
+from autodiff_cli.report.table import MOST_ROWS
 from autodiff_cli.wording import plural
 
 _WIDEST = 64
@@ -67,7 +68,7 @@ class Page:
             self.results([EquationText(left, [self.notation.formula(chain)]) for left, chain in chains])
 
     def sweep(self, sweep: Sweep) -> None:
-        for item in abbreviated_steps(sweep):
+        for item in abbreviated([*enumerate(sweep.steps, 1)], MOST_STEPS):
             if isinstance(item, int):
                 self.paragraph(f"... {plural(item, 'more step')} ...")
             else:
@@ -95,7 +96,7 @@ class Page:
         """Write the table of the forward pass, with shapes if a value is an array."""
         heads = ["name", "operation", "value", *["shape"] * any(line.shape for line in lines)]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
-        for line in abbreviated_lines(lines):
+        for line in abbreviated(lines, MOST_ROWS):
             if isinstance(line, int):
                 self.lines.append(f"| ... | {line:,} more |{' |' * (len(heads) - 2)}")
                 continue
@@ -161,7 +162,7 @@ class _LatexPage(Page):
 
     def table(self, lines: Sequence[ForwardLine]) -> None:
         rows = []
-        for line in abbreviated_lines(lines):
+        for line in abbreviated(lines, MOST_ROWS):
             if isinstance(line, int):
                 rows.append(rf"& \;\;\vdots && \text{{{line:,} more}}")
                 continue

@@ -11,7 +11,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -32,6 +31,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, name_tree, names_in, new_tree, number_tree, split_outside_brackets
 from autodiff_cli.postorder import postorder
 
+DerivativeFormula = Syntax | str
 GRADIENT = "g"
 """The name of the upstream gradient in the declared formula of a VJP rule that does not multiply by a local derivative."""
 ARRIVING = "%gradient"
@@ -53,25 +53,12 @@ _OTHERS = {
 _WITH = re.compile(r"(?:with (?P<a>\w+) = (?P<b>[^:]*): (?P<c>.*))|(?:(?P<d>.*) with (?P<e>\w+) = (?P<f>.*))")
 
 
-@dataclass(frozen=True, slots=True)
-class DerivativeFormula:
-    """The derivative with respect to one parameter.
-
-    Attributes:
-        tree: an expression in the parameters and ``g``; ``None`` if the derivative is declared as prose.
-        text: the prose; empty if the derivative is an expression.
-    """
-
-    tree: Syntax | None
-    text: str = ""
-
-
 @cache
 def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormula]:
-    """Return the declared derivative with respect to each parameter; parameters without a declared derivative are omitted."""
+    """Return the declared derivatives by parameter: expressions in the parameters and ``g``, or prose."""
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
     if primitive.partial is not None:
-        return {name: DerivativeFormula(None, primitive.partial(name)) for name in by}
+        return {name: primitive.partial(name) for name in by}
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
     only = re.match(r"by (\w+): ", text)
@@ -103,12 +90,8 @@ def _formula(text: str, primitive: Primitive) -> DerivativeFormula:
     try:
         (tree,) = parse("({}) if ({}) else ({})".format(*chosen.groups()) if chosen else text).children
     except (ParseError, ValueError):
-        return DerivativeFormula(None, text)
-    return (
-        DerivativeFormula(tree)
-        if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT}
-        else DerivativeFormula(None, text)
-    )
+        return text
+    return tree if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT} else text
 
 
 def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
@@ -262,8 +245,3 @@ def renamed(text: str, operands: Mapping[str, str]) -> str:
     if not operands:
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, operands))})\b", lambda match: operands[match[1]], text)
-
-
-def of_node(node: Node) -> dict[str, DerivativeFormula]:
-    """Return the formulas of a node's primitive; an empty dict if the node does not have a primitive."""
-    return {} if node.primitive is None else formulas(node.primitive, type(node).__name__)

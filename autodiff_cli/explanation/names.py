@@ -123,10 +123,6 @@ class TensorNames:
                 self._of_edge.setdefault((node, i), f"{name}[{i}]")
         return name
 
-    def name_edge(self, edge: Edge, name: str) -> None:
-        """Name the tensor behind an edge."""
-        self._of_edge[edge] = name
-
     def name_inside(self, nodes: Iterable[Node]) -> dict[str, list[tuple[str, Node]]]:
         """Name the nodes inside functions; return the names and nodes, by the name of the function's result.
 

@@ -44,18 +44,9 @@ class NodeOperations:
         Args:
             nodes: the nodes, in the order in which they were recorded.
         """
-        self._from_saved(nodes)
-        self._recompute(nodes)
-
-    def _from_saved(self, nodes: Sequence[Node]) -> None:
-        """Take the values that nodes saved."""
-        for node in nodes:
-            for value in saved(node).values():
-                if isinstance(value, Tensor):
-                    self.names.keep_tensor(value)
-
-    def _recompute(self, nodes: Sequence[Node]) -> None:
-        """Compute the other values from the arguments of the nodes."""
+        for value in [value for node in nodes for value in saved(node).values()]:
+            if isinstance(value, Tensor):
+                self.names.keep_tensor(value)
         for node in nodes:
             primitive, result = node.primitive, None
             if primitive is None or self.names.value((node, 0)) is not None:

@@ -12,13 +12,12 @@ import numpy as np
 
 from autodiff_cli.arrays import Array
 from autodiff_cli.explanation.local_derivatives import ARRIVING, filled_in
-from autodiff_cli.explanation.model import AccumulatedGradient, CotangentContribution, ExplainedStep, ForwardLine, Sweep
+from autodiff_cli.explanation.model import AccumulatedGradient, CotangentContribution, ExplainedStep, Sweep
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import UNNAMED, identifier
 from autodiff_cli.language.latex_names import number as latex_number
 from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.report.numbers import human
-from autodiff_cli.report.table import MOST_ROWS
 from autodiff_cli.wording import listed, plural
 
 MOST_STEPS = 60
@@ -117,20 +116,10 @@ class Latex(Plain):
         return left if left == right else f"{left} = {right}"
 
 
-def _abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
+def abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
     """Return the items; if there are more than ``most``, replace the items in the middle with their number."""
     half = most // 2
     return list(items) if len(items) <= most else [*items[:half], len(items) - most, *items[-half:]]
-
-
-def abbreviated_lines(lines: Sequence[ForwardLine]) -> list[ForwardLine | int]:
-    """Return the lines of a table; in a long table, the lines in the middle are replaced with their number."""
-    return _abbreviated(lines, MOST_ROWS)
-
-
-def abbreviated_steps(sweep: Sweep) -> list[tuple[int, ExplainedStep] | int]:
-    """Return the numbered steps; in a long backward pass, the steps in the middle are replaced with their count."""
-    return _abbreviated(list(enumerate(sweep.steps, 1)), MOST_STEPS)
 
 
 def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Sentence]:
@@ -210,7 +199,7 @@ def broadcast_text(part: CotangentContribution) -> str:
 
 def _sum(values: Sequence[Array], notation: Plain) -> str:
     """Return a sum as text: ``1 + 0.6 - 2``."""
-    parts = _abbreviated([notation.number(value) for value in values], MOST_PARTS)
+    parts = abbreviated([notation.number(value) for value in values], MOST_PARTS)
     texts = [notation.dots if isinstance(part, int) else part for part in parts]
     result = texts[0]
     for text in texts[1:]:

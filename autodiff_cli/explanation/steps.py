@@ -19,8 +19,8 @@ from autodiff_cli.explanation.local_derivatives import (
     DerivativeFormula,
     convention,
     filled_in,
+    formulas,
     holds,
-    of_node,
     product,
     renamed,
 )
@@ -79,7 +79,7 @@ class Steps:
         contribution.to_leaf = not edge[0].sequence_nr
         formula = None
         if primitive is not None and not primitive.of_sequence:
-            formula = of_node(node).get(primitive.parameters[primitive.differentiable_args[i]])
+            formula = formulas(primitive, type(node).__name__).get(primitive.parameters[primitive.differentiable_args[i]])
         if not self._as_factor(contribution, visit, i, formula):
             self._as_rule(contribution, visit, i, formula)
         return contribution
@@ -103,11 +103,11 @@ class Steps:
         arguments = self.operations.arguments(node)
         if node.primitive is None:
             contribution.formula = self._declared(node, i, local)
-        elif formula is not None and formula.tree is not None and holds(formula.tree, arguments, local):
-            contribution.formula = _complete(filled_in(formula.tree, self.operations.operands(node)))
+        elif isinstance(formula, Syntax) and holds(formula, arguments, local):
+            contribution.formula = _complete(filled_in(formula, self.operations.operands(node)))
         contribution.words = convention(node, arguments)
-        if node.primitive is not None and node.primitive.partial is not None and formula is not None:
-            contribution.words, contribution.is_convention = formula.text, False
+        if node.primitive is not None and node.primitive.partial is not None and isinstance(formula, str):
+            contribution.words, contribution.is_convention = formula, False
         return True
 
     def _runs_again(self, node: Node) -> bool:
@@ -147,12 +147,11 @@ class Steps:
         if part.words is not None:
             return
         trees = self.operations.operands(node)
-        tree = None if formula is None else formula.tree
-        if tree is not None and GRADIENT in (used := names_in(tree)) and used <= {GRADIENT, *trees}:
-            part.formula = _complete(filled_in(tree, {**trees, GRADIENT: name_tree(ARRIVING)}))
+        if isinstance(formula, Syntax) and GRADIENT in (used := names_in(formula)) and used <= {GRADIENT, *trees}:
+            part.formula = _complete(filled_in(formula, {**trees, GRADIENT: name_tree(ARRIVING)}))
             if part.formula is not None:
                 return
-        text = "" if formula is None else formula.text if tree is None else unparse(tree)
+        text = unparse(formula) if isinstance(formula, Syntax) else formula or ""
         part.words = renamed(text, {key: unparse(tree) for key, tree in trees.items()}) or f"the VJP rule of {type(node).__name__}"
 
 

@@ -9,18 +9,12 @@ from textwrap import wrap
 
 from autodiff_cli.explanation.documents import Page
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine
-from autodiff_cli.explanation.sentences import (
-    EquationText,
-    Plain,
-    Sentence,
-    abbreviated_lines,
-    unsigned_zeros,
-)
+from autodiff_cli.explanation.sentences import EquationText, Plain, Sentence, abbreviated, unsigned_zeros
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.report import terminal
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.styled_text import Text
-from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table, more_rows, title
+from autodiff_cli.report.table import MOST_ROWS, NUMBER, WORD, Column, Renderable, Table, more_rows, title
 
 WIDE, NARROW = 100, 80
 """The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""
@@ -96,7 +90,7 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
     columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER), *[Column("shape", WORD)] * has_shapes]
     rows = []
     inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
-    for line in abbreviated_lines(lines):
+    for line in abbreviated(lines, MOST_ROWS):
         if isinstance(line, int):
             rows.append(more_rows(line))
             continue

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,15 +26,21 @@ Path = tuple[str, ...]
 COEFFICIENTS: Path = ("coefficients",)
 
 
-@contextmanager
-def verifying(evaluation: Evaluation, order: int, digits: int | None, entries: int = 1) -> Iterator[Verified]:
-    """Yield an empty ``Verified`` to which the numbers of an answer can be added within a time limit.
+def verified(
+    evaluation: Evaluation, order: int, digits: int | None, answer: Mapping[Path, ArrayLike], has_tensors: bool = False
+) -> Verified:
+    """Compare an answer, whose numbers have paths, and with ``has_tensors`` the tensors of the program, within a time limit.
 
     Raises:
         NotPrecise: if the time limit is exceeded, or if the numbers cannot be computed in arbitrary precision.
     """
     with in_time(MOST_SECONDS):
-        yield Verified(evaluation, order, digits, entries)
+        result = Verified(evaluation, order, digits, sum(map(np.size, answer.values())))
+        if has_tensors:
+            result.tensors()
+        for path, value in answer.items():
+            result.add(path, value)
+    return result
 
 
 class Verified:
@@ -73,9 +78,14 @@ class Verified:
         self._differentiated = self._reference if weights is None else self._reference.weighted(weights._data)
         self._mp = self._reference.differences.math
 
-    def value(self, value: ArrayLike) -> None:
-        """Compare and add the value of the expression."""
-        self._compare_and_add(("value",), value, self._reference.differences.values())
+    def add(self, path: Path, value: ArrayLike) -> None:
+        """Compare and add the value, a derivative, or the coefficients of a Taylor series."""
+        if path == ("value",):
+            self._compare_and_add(path, value, self._reference.differences.values())
+        elif path == COEFFICIENTS:
+            self._coefficients(np.asarray(value))
+        else:
+            self._derivative(path, value)
 
     def tensors(self) -> None:
         """Compare and add the tensors of all steps of the program."""
@@ -87,20 +97,14 @@ class Verified:
         for (tensor, name), other in zip(listed, exact, strict=True):
             self._compare_and_add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
-    def derivative(self, path: Path, names: Sequence[str], value: ArrayLike) -> None:
-        """Compare and add a derivative.
-
-        Args:
-            path: the path of the derivative.
-            names: the variables to differentiate with respect to, one for each order.
-            value: the derivative; its shape is the concatenation of the shapes of the variables.
-        """
+    def _derivative(self, path: Path, value: ArrayLike) -> None:
+        """Compare and add a derivative; its shape is the concatenation of the shapes of the variables."""
         if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
             return  # the output does not depend on a variable, or is empty
-        slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(names)]
+        slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
         self._compare_and_add(path, value, map(_smooth_value, slopes))
 
-    def coefficients(self, values: NDArray[np.floating]) -> None:
+    def _coefficients(self, values: NDArray[np.floating]) -> None:
         """Compare and add the coefficients of a Taylor series in the single variable."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
