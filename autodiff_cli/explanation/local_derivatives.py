@@ -23,7 +23,6 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.compiler.simplify import exact, pattern
 from autodiff_cli.errors import AutodiffError, ParseError
-from autodiff_cli.evaluation import lowering
 from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.stack_machine import Machine
 from autodiff_cli.evaluation.trace import raw
@@ -136,24 +135,6 @@ def convention(node: Node, values: Mapping[str, Any]) -> str | None:
 def _plain(value: object) -> object:
     value = raw(value)
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-@cache
-def decomposition(primitive: Primitive, statics: tuple[object, ...]) -> Syntax | None:
-    """Return the decomposition of a primitive as an expression of its parameters.
-
-    The result is ``None`` if the primitive does not have a decomposition, or if the decomposition consists of several statements.
-
-    Args:
-        primitive: the primitive.
-        statics: the arguments that are not tensors.
-    """
-    text = lowering.decomposition(primitive, statics)
-    try:
-        trees = parse(text).children if text else []
-    except ParseError:
-        return None
-    return trees[0] if len(trees) == 1 and trees[0].kind != "assignment" else None
 
 
 def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:

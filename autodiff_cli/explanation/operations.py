@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.autograd.tensor import Tensor, root_of
 from autodiff_cli.evaluation import note_phrases
 from autodiff_cli.evaluation.trace import Step, raw
-from autodiff_cli.explanation.local_derivatives import decomposition, filled_in, number
+from autodiff_cli.explanation.local_derivatives import number
 from autodiff_cli.explanation.model import ForwardLine
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.language.operators import OPERATORS
-from autodiff_cli.language.tree import Syntax, arguments, binding, call_tree, keyword_tree, name_tree, names_in, new_tree
+from autodiff_cli.language.tree import Syntax, arguments, binding, call_tree, keyword_tree, name_tree, new_tree
 
 UNKNOWN = "constant"
 """The placeholder for an operand that was not saved."""
@@ -48,17 +47,15 @@ class NodeOperations:
             if isinstance(value, Tensor):
                 self.names.keep_tensor(value)
         for node in nodes:
-            primitive, result = node.primitive, None
+            primitive = node.primitive
             if primitive is None or self.names.value((node, 0)) is not None:
                 continue
             arguments = self.arguments(node)
             if all(arguments.get(key) is not None for key in primitive.parameters):
                 with np.errstate(all="ignore"):
                     result = primitive.forward(*[raw(arguments[key]) for key in primitive.parameters])
-            elif (edge := _selected(node)) is not None:
-                result = self.names.value(edge)
-            if result is not None and np.shape(result) == node._shape:
-                self.names.keep((node, 0), result)
+                if np.shape(result) == node._shape:
+                    self.names.keep((node, 0), result)
 
     def forward(self, nodes: Sequence[Node]) -> list[ForwardLine]:
         """Return the lines of the program, including the operations inside its functions.
@@ -185,9 +182,6 @@ class NodeOperations:
         if primitive.notation is not None and len(operands) == len(primitive.parameters):
             tree: Syntax = primitive.notation([operands[key] for key in primitive.parameters])
             return tree
-        formula = None if primitive.name in FUNCTIONS else self._decomposed(node, primitive, operands)
-        if formula is not None:
-            return formula
         if primitive.name == "rsub":
             return new_tree("sub", operands.get("y", self._rest(node)), operands["x"])
         if primitive.name == "pow" and type(node).__name__ == "PowBackward2":
@@ -202,21 +196,6 @@ class NodeOperations:
             return new_tree(kind, *parts)
         statics = [keyword_tree(key, operands[key]) for key in primitive.parameters[primitive.arity :] if key in operands]
         return call_tree(primitive.name.removesuffix("_"), *parts, *statics)
-
-    def _decomposed(self, node: Node, primitive: Primitive, operands: Mapping[str, Syntax]) -> Syntax | None:
-        """Return the decomposition of an operation that is not public; ``None`` if one of its operands is unknown."""
-        if not primitive.elementwise:
-            return None
-        arguments, saved_values = self.arguments(node), saved(node)
-        statics = tuple(saved_values.get(key, arguments.get(key)) for key in primitive.parameters[primitive.arity :])
-        try:
-            tree = decomposition(primitive, statics)
-        except TypeError:  # a parameter was not saved
-            return None
-        used = set() if tree is None else names_in(tree) & {*primitive.parameters}
-        if tree is None or any(is_unknown(operands.get(key, name_tree(UNKNOWN))) for key in used):
-            return None
-        return filled_in(tree, operands)
 
     def _rest(self, node: Node) -> Syntax:
         """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""

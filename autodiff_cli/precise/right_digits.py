@@ -84,8 +84,9 @@ class Verified:
             self._compare_and_add(path, value, self._reference.differences.values())
         elif path == COEFFICIENTS:
             self._coefficients(np.asarray(value))
-        else:
-            self._derivative(path, value)
+        elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # else there is no derivative
+            slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
+            self._compare_and_add(path, value, map(_smooth_value, slopes))
 
     def tensors(self) -> None:
         """Compare and add the tensors of all steps of the program."""
@@ -96,13 +97,6 @@ class Verified:
             return  # tensors without digits, such as indices, may be in only one of the two lists
         for (tensor, name), other in zip(listed, exact, strict=True):
             self._compare_and_add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
-
-    def _derivative(self, path: Path, value: ArrayLike) -> None:
-        """Compare and add a derivative; its shape is the concatenation of the shapes of the variables."""
-        if self._evaluation.gradient is None and self._evaluation.output.numel() != 1:
-            return  # the output does not depend on a variable, or is empty
-        slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
-        self._compare_and_add(path, value, map(_smooth_value, slopes))
 
     def _coefficients(self, values: NDArray[np.floating]) -> None:
         """Compare and add the coefficients of a Taylor series in the single variable."""
