@@ -40,12 +40,12 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10055,
     "cli": 4122,
-    "code_generation": 1134,
+    "code_generation": 1133,
     "compiler": 2969,
     "data": 5703,
-    "derivatives": 1062,
+    "derivatives": 1034,
     "evaluation": 3488,
-    "explanation": 2044,
+    "explanation": 1952,
     "gradient_checking": 1038,
     "graph_drawing": 1870,
     "language": 1410,
@@ -56,12 +56,12 @@ BUDGETS = {
     "ops": 5091,
     "optim": 348,
     "plotting": 2136,
-    "precise": 2161,
+    "precise": 2159,
     "report": 1581,
     "root": 1597,
     "script": 1526,
     "solvers": 12651,
-    "symbolic": 4966,
+    "symbolic": 4878,
     "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 75_908
+MOST_LINES = 75_786
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
