@@ -21,22 +21,12 @@ ASCII_BARS = ("|  ", "   ", "|- ", "`- ")
 WIDEST_EXPRESSION = 60
 
 
-class Branch(NamedTuple):
-    """One line of the tree.
+def branches(
+    graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str, str, str] = BARS
+) -> Iterator[tuple[str, int | None, bool]]:
+    """Yield the lines of the tree: the guides, the position of the node, and whether the line refers to a node above.
 
-    Attributes:
-        guides: the characters that connect the line with its parent.
-        position: the position of the node in the graph; ``None`` for an input that does not receive a gradient.
-        reference: whether the line refers to a node above.
-    """
-
-    guides: str
-    position: int | None
-    reference: bool
-
-
-def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str, str, str] = BARS) -> Iterator[Branch]:
-    """Yield the lines of the tree.
+    The position is ``None`` for an input that does not receive a gradient.
 
     Args:
         graph: the graph.
@@ -54,7 +44,7 @@ def branches(graph: Graph, most_guides: int = MOST_GUIDES, bars: tuple[str, str,
         text = lead + "".join(guides[-most_guides:]) + ((last if is_last else at) if level else "")
         if level:
             guides.append(blank if is_last else past)
-        yield Branch(text, i, i in visited)
+        yield text, i, i in visited
         if i is None or i in visited:
             continue
         visited.add(i)

@@ -86,12 +86,6 @@ def _is_legible(y: Floats, panel: Panel) -> bool:
     return span * FLAT >= panel.high - panel.low or span <= 1e-9 * float(np.abs(finite).max())
 
 
-def range_with_margin(panel: Panel, share: float) -> tuple[float, float]:
-    """Return the range of a panel, extended above and below by a share of its length."""
-    room = (panel.high - panel.low) * share
-    return panel.low - room, panel.high + room
-
-
 def clip_curve(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """Clip a curve to a range of values; values outside the range become nan."""
     for bound in (low, high):

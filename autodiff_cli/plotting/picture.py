@@ -22,7 +22,6 @@ from autodiff_cli.plotting.layout import (
     height_over_width,
     mark_circles,
     panels,
-    range_with_margin,
     shown_marks,
     thin_curve,
     ticks,
@@ -162,7 +161,8 @@ def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: Pictur
     ends = plot.scale.x_ends(plot.over)
     title = _draw_title(rows[0], plot.expression, colors)
     for axes, panel in zip(rows, panels, strict=True):
-        low, high = range_with_margin(panel, 0.04)
+        margin = 0.04 * (panel.high - panel.low)
+        low, high = panel.low - margin, panel.high + margin
         axes.set_ylim(low, high)
         axes.set_xlim(*ends)
         axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(panels) == 1 else 6))
