@@ -47,7 +47,7 @@ BUDGETS = {
     "evaluation": 3488,
     "explanation": 1952,
     "gradient_checking": 1038,
-    "graph_drawing": 1870,
+    "graph_drawing": 1860,
     "language": 1410,
     "lesson": 2026,
     "nn": 408,
@@ -55,7 +55,7 @@ BUDGETS = {
     "numerics": 4310,
     "ops": 5091,
     "optim": 348,
-    "plotting": 2136,
+    "plotting": 2130,
     "precise": 2159,
     "report": 1581,
     "root": 1597,
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 75_786
+MOST_LINES = 75_770
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
