@@ -79,7 +79,8 @@ def _contributions(
         part = _apply_rule(primitive, rule, incoming, saved)
         reached = selected
         if name in primitive.selects:
-            reached = _both(tape, selected, _nonzero(tape, _apply_rule(primitive, rule, np.float64(1), saved)))
+            slope = _apply_rule(primitive, rule, np.float64(1), saved)
+            reached = _both(tape, selected, tape.call("ne", slope, 0.0) if type(slope) is Instruction else bool(slope != 0))
         if reached is not True and primitive.series != "linear":
             part = tape.call("where", reached, part, 0.0)
         yield operand, part, reached
@@ -110,11 +111,6 @@ def _apply_rule(primitive: Primitive, rule: Callable[..., Any], cotangent: Tenso
     except FOREIGN as error:
         why = f": {error.message}" if isinstance(error, AutodiffError) else ""  # messages of other exceptions do not help the user
         raise NotRecordable(f"the derivative of '{primitive.name}' has no elementwise formula{why}") from error
-
-
-def _nonzero(tape: Tape, operand: Operand) -> Operand:
-    """Return the condition under which an operand is nonzero."""
-    return tape.call("ne", operand, 0.0) if type(operand) is Instruction else bool(operand != 0)
 
 
 def _both(tape: Tape, left: Operand, right: Operand) -> Operand:

@@ -198,14 +198,11 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
 add_methods(unfold=_unfold)
 
 
-def _checked_operand(x: Any, ndim: int) -> Any:
-    return x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(operand(x, f"atleast_{ndim}d"))
-
-
 def _each_at_least(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     """Return one tensor, or several as a tuple, with at least ``ndim`` dimensions."""
     given = x if isinstance(x, (list, tuple)) else (x, *more)
-    result = tuple(_with_dimensions(_checked_operand(one, ndim), ndim) for one in given)
+    arrays = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(operand(x, f"atleast_{ndim}d")) for x in given]
+    result = tuple(_with_dimensions(x, ndim) for x in arrays)
     return result if more or isinstance(x, (list, tuple)) else result[0]
 
 

@@ -152,11 +152,6 @@ for _name, _wanted in (
     _install_conversion(_name, np.dtype(_wanted))
 
 
-def _cpu(self: Tensor, memory_format: object = None) -> Tensor:
-    """Return the tensor itself, which is in the memory of the processor."""
-    return self
-
-
 def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = False) -> Tensor:
     check_device("cuda" if device is None else device)
     return self
@@ -179,7 +174,7 @@ add_methods(
     type=_type,
     type_as=lambda self, other: to(self, A_TENSOR(other, "type_as", "other").dtype),
     astype=property(_no_astype),
-    cpu=_cpu,
+    cpu=lambda self, memory_format=None: self,
     pin_memory=lambda self, memory_format=None: self,
     cuda=_cuda,
     device=property(lambda self: CPU, doc="The device, which is always the CPU."),

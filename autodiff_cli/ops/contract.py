@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import string
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR, TEXT, WHOLE, takes
+from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, TENSOR, TEXT, takes
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Dims, Value, Wholes
-from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.limits import check_size
 from autodiff_cli.ops.linalg import matmul
@@ -117,29 +115,8 @@ def _in_order(x: Value, labels: list[int], out: list[int]) -> Any:
     return permuted(x, order) if order != tuple(range(len(order))) else x
 
 
-def _subscripts(sublist: Sequence[Any]) -> str:
-    """Return the subscripts of a list of whole numbers and ellipses."""
-    for label in sublist:
-        if label is not ... and not 0 <= WHOLE(label, "einsum", "sublist") < len(string.ascii_letters):
-            raise ArgumentError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
-    return "".join("..." if label is ... else (string.ascii_uppercase + string.ascii_lowercase)[int(label)] for label in sublist)
-
-
-def _equation_of_sublists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """Return the equation and the operands of a call in the form ``einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
-    if len(given) < 2:
-        raise ArgumentError("einsum: 'equation' must be a string in quotes, or each operand must have a list of its labels")
-    count = len(given) // 2
-    equation = ",".join(_subscripts(sublist) for sublist in given[1 : 2 * count : 2])
-    if len(given) % 2:
-        equation += f"->{_subscripts(given[-1])}"
-    return equation, tuple(given[: 2 * count : 2])
-
-
 @declare.described
 def einsum(equation: str, *operands: Value) -> Any:
-    if isinstance(equation, (Tensor, np.ndarray)) and operands and isinstance(operands[0], (list, tuple)):
-        equation, operands = _equation_of_sublists((equation, *operands))
     equation = TEXT(equation, "einsum", "equation")
     parts = tensor_list("einsum", "operands", operands)
     if not parts:

@@ -23,6 +23,7 @@ from autodiff_cli.ops.creation import Options, leaf_of, shape_of
 from autodiff_cli.ops.generators import Generator, drawing
 from autodiff_cli.ops.inplace import change
 from autodiff_cli.ops.rules import random_numbers as rules
+from autodiff_cli.ops.shape import broadcast_shape
 
 __all__ = [
     "bernoulli",
@@ -157,7 +158,7 @@ def normal(mean: Value | Number, std: Value | Number = 1.0, size: Wholes | None 
         raise GraphError(
             "normal expects all elements of std >= 0.0" if with_std else f"normal expects std >= 0.0, but found std {std}"
         )
-    shape, random = _common_shape(a, b), drawing("normal", options.get("generator"))
+    shape, random = broadcast_shape("normal", np.shape(a), np.shape(b)), drawing("normal", options.get("generator"))
     kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
     values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
     if with_mean and with_std:
@@ -169,13 +170,6 @@ def _checked_deviation(std: Number) -> Number:
     if std < 0:
         raise GraphError(f"normal expects std >= 0.0, but found std {std}")
     return std
-
-
-def _common_shape(a: Array, b: Array) -> Shape:
-    try:
-        return np.broadcast_shapes(np.shape(a), np.shape(b))
-    except ValueError:
-        raise ShapeError(f"normal: the shapes {list(np.shape(a))} and {list(np.shape(b))} cannot be broadcast together") from None
 
 
 def _checked_probabilities(p: Array) -> Array:

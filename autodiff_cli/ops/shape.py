@@ -71,9 +71,5 @@ def permute(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
 stack = declare.described(join)
 
 
-def _attribute_T(x: Tensor) -> Any:
-    return permuted(x, tuple(reversed(range(len(x.shape)))))
-
-
-Tensor.T = property(_attribute_T, doc="The tensor with all dimensions in reverse order.")  # type: ignore[attr-defined]
+Tensor.T = property(lambda x: permuted(x, tuple(reversed(range(x.ndim)))), doc="The tensor with all dimensions in reverse order.")  # type: ignore[attr-defined]
 Tensor.mT = property(lambda x: transpose(x), doc="The tensor with its last two dimensions exchanged.")  # type: ignore[attr-defined]

@@ -188,11 +188,16 @@ def _as_whole(value: Argument) -> int:
     return int(value)
 
 
-def _as_order(value: Argument) -> int:
-    result = _as_whole(value)
-    if not 0 <= result <= MOST_ORDER:
-        raise Unfit
-    return result
+def whole_between(least: int, most: int) -> Callable[[Argument], int]:
+    """Return a function that converts a whole number from ``least`` to ``most``."""
+
+    def take(value: Argument) -> int:
+        result = _as_whole(value)
+        if not least <= result <= most:
+            raise Unfit
+        return result
+
+    return take
 
 
 def instance(*types: Any) -> Callable[[Argument], Any]:
@@ -280,7 +285,7 @@ def counted(array: Array | np.generic) -> Any:
 WHOLE = Kind("a whole number", _as_whole)
 MOST_ORDER = 300
 """The highest order of a derivative or of a Bessel function that an argument can request."""
-ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", _as_order)
+ORDER = Kind(f"a whole number from 0 to {MOST_ORDER}", whole_between(0, MOST_ORDER))
 DIMENSION = Kind("a dimension, which is a whole number", _as_whole)
 DIMENSIONS = Kind("a dimension or a list of dimensions, which are whole numbers", _as_wholes)
 WHOLES = Kind("a whole number or a list of whole numbers", _as_wholes)
@@ -291,6 +296,7 @@ PARTS = Kind(
 NUMBER = Kind("a number", number)
 FLAG = Kind("true or false", _as_flag)
 TEXT = Kind("a string in quotes", instance(str))
+BRANCH = Kind("0 or -1, a real branch", whole_between(-1, 0))
 SIDE = Kind("'left' or 'right'", instance(str))
 TYPE = Kind("the name of a type such as 'float64'", _as_dtype)
 FLAG_AFTER_TWO = Kind("true or false", _as_flag, "for more than two tensors, give a list, such as max([a, b, c])")
@@ -412,16 +418,6 @@ def example_by_example(function: Callable[..., Any], args: Sequence[Argument], k
     if not batched:
         raise  # noqa: PLE0704
     return max(batched, key=lambda value: value._level).applied_function(function, args, kwargs)
-
-
-def _as_branch(value: Argument) -> int:
-    """Convert 0 or -1, the branches of Lambert's W that are real."""
-    if value not in (0, -1) or isinstance(value, bool):
-        raise Unfit
-    return 0 if value == 0 else -1
-
-
-BRANCH = Kind("0 or -1, a real branch", _as_branch)
 
 
 def whole_numbers(name: str, parameter: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:

@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from autodiff_cli.compiler.llvm.ir import Builder, Value
-from autodiff_cli.compiler.llvm.operations import UnknownFunction, rule_of
+from autodiff_cli.compiler.llvm.operations import Unknown as Unknown
+from autodiff_cli.compiler.llvm.operations import rule_of
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import DType
 
 KINDS: Final = {"float64": "f64", "float32": "f32", "bool": "i1"}
 """The kind of a vector in the IR for each element type."""
-
-
-class Unknown(Exception):
-    """A forward function needs the values of a column, or calls a function that a kernel cannot compute."""
 
 
 def _refuse(self: KernelColumn, *_: object, **__: object) -> NoReturn:
@@ -114,10 +111,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
     if result.name not in KINDS:
         raise Unknown(ufunc.__name__)
-    try:
-        return KernelColumn(rule_of(ufunc, values[0].kind == "i1")(builder, *values), result)
-    except UnknownFunction as error:
-        raise Unknown(str(error)) from None
+    return KernelColumn(rule_of(ufunc, values[0].kind == "i1")(builder, *values), result)
 
 
 def vector(builder: Builder, value: Any, dtype: DType) -> Value:

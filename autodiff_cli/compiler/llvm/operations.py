@@ -19,8 +19,8 @@ Rule = Callable[..., Value]
 """A function that appends the instructions of an operation to a builder, given the vectors of its operands."""
 
 
-class UnknownFunction(Exception):
-    """A kernel cannot compute a function."""
+class Unknown(Exception):
+    """A forward function needs the values of a column, or calls a function that a kernel cannot compute."""
 
 
 def _binary(operation: str) -> Rule:
@@ -45,7 +45,7 @@ def _elementary(name: str) -> Rule:
     def call(builder: Builder, *operands: Value) -> Value:
         result = elementary.call(builder, name, [builder.convert(operand, "f64") for operand in operands])
         if result is None:
-            raise UnknownFunction(name)
+            raise Unknown(name)
         return builder.convert(result, operands[0].kind)
 
     return call
@@ -75,7 +75,7 @@ def _power(builder: Builder, x: Value, y: Value) -> Value:
     """Return a power whose exponent is a known small number."""
     rule = _POWERS.get(builder.number(y))
     if rule is None:
-        raise UnknownFunction("power")
+        raise Unknown("power")
     return rule(builder, x)
 
 
@@ -172,7 +172,7 @@ _CONDITION_RULES: Final[dict[np.ufunc, Rule]] = {
 
 
 def rule_of(ufunc: np.ufunc, of_conditions: bool) -> Rule:
-    """Return the rule of a function of NumPy or SciPy, which raises ``UnknownFunction`` if a kernel cannot compute it."""
+    """Return the rule of a function of NumPy or SciPy, which raises ``Unknown`` if a kernel cannot compute it."""
     if of_conditions and ufunc not in _CONDITION_RULES:
-        raise UnknownFunction(f"{ufunc.__name__} of conditions")
+        raise Unknown(f"{ufunc.__name__} of conditions")
     return _CONDITION_RULES[ufunc] if of_conditions else _NUMBER_RULES.get(ufunc) or _elementary(ufunc.__name__)

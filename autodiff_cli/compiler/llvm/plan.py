@@ -123,7 +123,8 @@ class Plan:
         step = max(min(share, -(-rows // threads)), 1)
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        scalars = [np.full(machine().width, constants[op], _kernel_dtype(op)) for op in self._scalars]
+        dtypes = [op.dtype if op.dtype.name in KINDS else np.dtype(np.float64) for op in self._scalars]
+        scalars = [np.full(machine().width, constants[op], dtype) for op, dtype in zip(self._scalars, dtypes, strict=True)]
         starts = iter(range(0, rows, step))
 
         def work() -> None:
@@ -169,8 +170,3 @@ def _computed_by_numpy(
     ]
     result = primitive.forward(*operands, *instruction.statics)
     return np.ascontiguousarray(np.broadcast_to(result, rows), instruction.dtype)
-
-
-def _kernel_dtype(instruction: Instruction) -> DType:
-    """Return the type in which a kernel reads a scalar."""
-    return instruction.dtype if instruction.dtype.name in KINDS else np.dtype(np.float64)
