@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from autodiff_cli.compiler.llvm.ir import Builder, Value
-from autodiff_cli.compiler.llvm.operations import Unknown as Unknown
+from autodiff_cli.compiler.llvm.operations import Unknown as Unknown  # noqa: PLC0414
 from autodiff_cli.compiler.llvm.operations import rule_of
 
 if TYPE_CHECKING:
