@@ -9,14 +9,14 @@ import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
-from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded, restore
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import refuse_inference
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
 if TYPE_CHECKING:
-    from autodiff_cli.autograd.saved.packing import PackedTensor
+    pass
 
 Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
@@ -128,19 +128,8 @@ class FunctionNode(Node):
         if not self._sealed:
             return tuple(self._saved)
         self.check_saved()
-        return tuple(self._unpack(entry) for entry in self._saved)
-
-    def _unpack(self, entry: Tensor | SavedOutput | PackedTensor | None) -> Tensor | None:
-        """Return a saved tensor with its history."""
-        if isinstance(entry, Tensor):
-            if not entry._requires_grad:
-                return entry
-            edge = next((e for e in self._edges if e is not None and _leads_to(e, entry)), None)
-            return entry if edge is None else restore(entry, edge)
-        if entry is None or isinstance(entry, SavedOutput):
-            output: Tensor | None = recorded(self, entry, OUTPUT)
-            return output
-        return entry.unpack(self)
+        slots = zip(self._saved, self.saved_slots, strict=True)
+        return tuple(entry.unpack(self) if hasattr(entry, "unpack") else recorded(self, entry, edge) for entry, (_, edge) in slots)
 
     def seal(self, outputs: Sequence[Output]) -> None:
         """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
@@ -153,13 +142,20 @@ class FunctionNode(Node):
         if inference_used[0]:
             refuse_inference(self)
         self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
-        edges = [OUTPUT if isinstance(entry, SavedOutput) else NO_EDGE for entry in self._saved]
+        edges = [self._edge_number(entry) for entry in self._saved]
         self.saved_slots = tuple((str(i), edge) for i, edge in enumerate(edges))
         if node_observers:
             from autodiff_cli.autograd.saved.packing import pack_saved
 
             pack_saved(self)
             self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
+
+    def _edge_number(self, entry: Tensor | SavedOutput | None) -> int:
+        """Return the number of the edge of a saved value; see ``Node.saved_slots``."""
+        if not isinstance(entry, Tensor):
+            return OUTPUT
+        edges = enumerate(self._edges) if entry._requires_grad else ()
+        return next((i for i, edge in edges if edge is not None and _leads_to(edge, entry)), NO_EDGE)
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         with set_grad_enabled(False):

@@ -60,7 +60,9 @@ def custom_tangents(
     for i, (output, tangent) in enumerate(zip(outputs, results, strict=True)):
         if tangent is not None and not isinstance(tangent, Tensor):
             raise DtypeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {i}.")
-        constant = not isinstance(output, Tensor) or not output.is_floating_point() or _is_one_of(output, node._constant)
+        constant = (
+            not isinstance(output, Tensor) or not output.is_floating_point() or any(output is other for other in node._constant)
+        )
         if constant and tangent is not None:
             raise GraphError(
                 f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
@@ -69,7 +71,3 @@ def custom_tangents(
         if tangent is not None:
             check_size(output, tangent)
     return results
-
-
-def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
-    return any(value is other for other in tensors)

@@ -6,7 +6,6 @@ The tangent of a view is the same view of the tangent of its source, so a change
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -52,14 +51,10 @@ def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change
     if before is None and view is not None and split(view.source, level)[1] is None:
         _attach_tangent(view.source, zeros_of(view.source), level)
         before = split(tensor, level)[1]
-    if before is not None and (type(before) is not Tensor or _is_writable(before._data)):
+    if before is not None and (type(before) is not Tensor or np.asarray(before._data).flags.writeable):
         change(before, lambda old: tangent)
     else:
         _attach_tangent(tensor, _copied(tangent), level)
-
-
-def _is_writable(data: Any) -> bool:
-    return not isinstance(data, np.ndarray) or bool(data.flags.writeable)
 
 
 def _attach_tangent(tensor: Tensor, tangent: Tensor, level: Level) -> None:

@@ -28,7 +28,7 @@ from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.structural import cast, expanded, kept_shape, reshaped, sum_to, where
-from autodiff_cli.autograd.primitives.types import Value
+from autodiff_cli.autograd.primitives.types import Value, array_of
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
@@ -71,7 +71,7 @@ def rules_of(primitive: Primitive) -> Rules:
 def _derived_rule(primitive: Primitive) -> Rule | None:
     """Return the rule that follows from a declaration; ``None`` for a composition."""
     if primitive.series == "fixed":
-        return _zero_tangent if primitive.differentiable_args else _no_tangent
+        return _zero_tangent if primitive.differentiable_args else lambda out, primals, tangents: None
     if primitive.of_sequence:
         return _sequence_rule(primitive)
     if primitive.series == "linear":
@@ -83,10 +83,6 @@ def _derived_rule(primitive: Primitive) -> Rule | None:
     if callable(primitive.series):
         return None
     return _reduction_rule(primitive) if {"dim", "keepdim"}.issubset(primitive.parameters) else _transposed_rule(primitive)
-
-
-def _no_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
-    return None
 
 
 def _zero_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -271,11 +267,6 @@ def _is_finite(value: Value) -> bool:
     if isinstance(value, Tensor):
         return type(value) is Tensor and bool(np.isfinite(value._data).all())
     return bool(np.isfinite(value).all())
-
-
-def array_of(value: Any) -> Any:
-    """Return the array of a tensor; return any other value unchanged."""
-    return value._data if isinstance(value, Tensor) else value
 
 
 def as_tensor(value: Any) -> Tensor:

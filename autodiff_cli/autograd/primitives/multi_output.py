@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from autodiff_cli.autograd.modes import is_recording
@@ -108,7 +108,7 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
         if view is not None and tensors and shares_memory(tensors[0]._data, data):
             # Register each result as a view; the tuple is not a tensor.
             for i, tensor in enumerate(tensors):
-                view_of(tensor, x, partial(_view_at, view, i), args[1:], created_now("several"))
+                view_of(tensor, x, lambda source, *statics, i=i: view(source, i, *statics), args[1:], created_now("several"))
         return operation.packed(tensors)
 
     def record(x: Tensor, args: Sequence[Any], tensors: list[Tensor]) -> None:
@@ -126,7 +126,3 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
                 tensor._edge, tensor._requires_grad = (result, i), True
 
     return function
-
-
-def _view_at(view: Callable[..., Tensor], i: int, x: Tensor, *statics: Any) -> Tensor:
-    return view(x, i, *statics)

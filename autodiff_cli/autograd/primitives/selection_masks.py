@@ -46,7 +46,7 @@ def mask_contributions(
         return [_with_zeros(part, mask) for part in parts], [mask] * len(parts)
     if np.all(mask()):
         zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]
-        return zeros, [None if zero is None else _full_mask(zero) for zero in zeros]
+        return zeros, [None if zero is None else cache(partial(np.ones, zero.shape, bool)) for zero in zeros]
     return parts, unmasked
 
 
@@ -82,10 +82,6 @@ def _are_masked(node: Node, count: int) -> list[bool]:
 
 def _zero_elements(i: int, contributions: Callable[[], Contributions]) -> Any:
     return np.asarray(contributions()[i]) == 0
-
-
-def _full_mask(part: Cotangent) -> Mask:
-    return cache(lambda: np.ones(part.shape, bool))
 
 
 def _with_zeros(part: Cotangent | None, mask: Mask) -> Cotangent | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array, DType
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import always_recording
 from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
@@ -121,13 +121,9 @@ expanded: TensorFunction = declare(
 )
 
 
-def _cast(x: Array, dtype: DType) -> Array:
-    return x.astype(dtype)
-
-
 cast = declare(
     "to",
-    _cast,
+    lambda x, dtype: x.astype(dtype),
     {"x": lambda g: g},
     series="linear",
     node="ToCopyBackward0",
@@ -231,17 +227,13 @@ unindexed: TensorFunction = declare(
 )
 
 
-def _index_cotangent(g: Cotangent, x_shape: Shape, key: Key) -> Cotangent:
-    return unindexed(g, x_shape, key)
-
-
 def _indexing(name: str, view: bool) -> TensorFunction:
     """Declare indexing, whose nodes are called after ``name``."""
     return declare(
         name,
         # The ellipsis makes the result a view even if it is a single number.
         (lambda x, key: x[(*key, ...)]) if name == "select" else (lambda x, key: x[key]),
-        {"x": _index_cotangent},
+        {"x": lambda g, x_shape, key: unindexed(g, x_shape, key)},
         series="linear",
         statics={"key": ()},
         public=False,

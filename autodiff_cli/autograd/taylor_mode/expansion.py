@@ -11,6 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
+from autodiff_cli.autograd.primitives.types import array_of
 from autodiff_cli.autograd.taylor_mode import recurrences
 from autodiff_cli.autograd.taylor_mode.recurrences import (
     Coefficient,
@@ -23,7 +24,6 @@ from autodiff_cli.autograd.taylor_mode.recurrences import (
     flat,
     primal_of,
     shape_of,
-    value_of,
 )
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import NoSeriesError
@@ -129,8 +129,8 @@ class Expansion:
 
     def _linear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
         """Return the series of a linear primitive."""
-        if primitive.name == "where" and np.ndim(value_of(args[0])) == 0:
-            chosen = args[1] if value_of(args[0]) else args[2]
+        if primitive.name == "where" and np.ndim(array_of(args[0])) == 0:
+            chosen = args[1] if array_of(args[0]) else args[2]
             if shape_of(chosen) == value.shape:
                 return chosen
         degree = max(degree_of(operand) for operand in flat(primitive, args))
@@ -183,7 +183,7 @@ class Expansion:
         # Only the value of the last derivative is needed: compute it with numbers instead of series.
         last = needed_order == 1
         pairs = zip(primitive.parameters, series.args, strict=True)
-        values = {name: value_of(arg) if last or type(arg) is Tensor else arg for name, arg in pairs}
+        values = {name: array_of(arg) if last or type(arg) is Tensor else arg for name, arg in pairs}
         for name, vjp in primitive.vjps.items():  # VJP rules compute with numbers, not with booleans
             if vjp is not None and getattr(values[name], "dtype", None) == np.bool_:
                 values[name] = values[name].astype(np.int64)
@@ -198,10 +198,10 @@ class Expansion:
             derivative = vjp(1.0, *others)
             selected: Any = True
             if type(derivative) is not Series:
-                derivative = as_coefficient(value_of(derivative))
+                derivative = as_coefficient(array_of(derivative))
                 if not np.all(derivative):
                     # The rule masks elements that were not selected: nan does not pass there, but does where a factor is 0.
-                    selected = (derivative != 0) | (value_of(vjp(math.nan, *others)) != 0)
+                    selected = (derivative != 0) | (array_of(vjp(math.nan, *others)) != 0)
                     if not np.any(selected):
                         continue
             derivatives.append((argument, derivative, selected))
@@ -246,7 +246,7 @@ def _depends_on_variable(primitive: Primitive, args: Sequence[Operand]) -> bool:
 
 
 def _coefficients_of(args: Sequence[Operand]) -> list[Series | Coefficient]:
-    return [operand if type(operand) is Series else as_coefficient(value_of(operand)) for operand in args]
+    return [operand if type(operand) is Series else as_coefficient(array_of(operand)) for operand in args]
 
 
 _NUMBERS = (bool, int, float, np.float64, np.float32)
@@ -272,5 +272,5 @@ def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]
         if differentiable and type(value) is Series:
             operands.append(value)
         else:
-            operands.append(np.zeros(shape_of(value))[()] if differentiable else value_of(value))
+            operands.append(np.zeros(shape_of(value))[()] if differentiable else array_of(value))
     return operands

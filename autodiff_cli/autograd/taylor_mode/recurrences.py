@@ -83,11 +83,6 @@ def as_coefficient(value: Coefficient) -> Coefficient:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def value_of(operand: Operand) -> Any:
-    """Return the array of a tensor or a series; return any other operand unchanged."""
-    return operand._data if isinstance(operand, Tensor) else operand
-
-
 def primal_of(operand: Operand) -> Operand:
     """Return the primal of a series, including each series in a list; return any other operand unchanged."""
     if type(operand) is Series:
