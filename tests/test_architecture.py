@@ -38,10 +38,10 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10055,
+    "autograd": 10010,
     "cli": 4122,
     "code_generation": 1133,
-    "compiler": 2969,
+    "compiler": 2934,
     "data": 5703,
     "derivatives": 1034,
     "evaluation": 3488,
@@ -53,7 +53,7 @@ BUDGETS = {
     "nn": 408,
     "notes": 2122,
     "numerics": 4310,
-    "ops": 5091,
+    "ops": 4877,
     "optim": 348,
     "plotting": 2130,
     "precise": 2159,
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 75_770
+MOST_LINES = 75_640
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
