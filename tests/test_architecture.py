@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10010,
+    "autograd": 10025,
     "cli": 4122,
     "code_generation": 1133,
     "compiler": 2934,
@@ -53,7 +53,7 @@ BUDGETS = {
     "nn": 408,
     "notes": 2122,
     "numerics": 4310,
-    "ops": 4877,
+    "ops": 4843,
     "optim": 348,
     "plotting": 2130,
     "precise": 2159,

@@ -171,6 +171,27 @@ def check_changeable(tensor: Tensor) -> None:
         raise GraphError("Inplace update to inference tensor outside InferenceMode is not allowed.", hint=CLONE_INFERENCE)
 
 
+def check_recorded(tensor: Tensor, view: View | None, tense: str = "is being") -> None:
+    """Check that a tensor may be changed in place while operations are recorded; ``tense`` is a word of the message.
+
+    Raises:
+        GraphError: if the history of a view cannot take over the change, or the tensor is a leaf or a view of a leaf.
+    """
+    refusal = None if view is None else view.refusal(known_edge(tensor), indirect=False)
+    if refusal is not None:
+        raise refusal
+    if tensor._requires_grad and view is not None and view.source.is_leaf:
+        raise GraphError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            hint="use no_grad() or a copy, such as x = x.clone()",
+        )
+    if tensor._requires_grad and tensor.is_leaf:
+        raise GraphError(
+            f"a leaf Variable that requires grad {tense} used in an in-place operation.",
+            hint="use no_grad() or a new tensor, such as x = x + 1",
+        )
+
+
 def refuse_inference(node: Node) -> None:
     """Check that a node that is recorded does not save an inference tensor, whose changes would not be noticed.
 

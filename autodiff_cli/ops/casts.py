@@ -128,28 +128,19 @@ def _type(self: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = Fal
     return to(self, dtype)
 
 
-def _install_conversion(name: str, wanted: DType) -> None:
-    """Add the method ``name`` that converts a tensor to a type."""
+def _converting(wanted: str) -> Any:
+    """Return the method that converts a tensor to a type."""
 
     def method(self: Tensor, memory_format: object = None) -> Tensor:
         return to(self, wanted)
 
     method.__doc__ = f"Convert the elements to {wanted}."
-    add_methods(**{name: method})
+    return method
 
 
-for _name, _wanted in (
-    ("double", "float64"),
-    ("float", "float32"),
-    ("half", "float16"),
-    ("long", "int64"),
-    ("int", "int32"),
-    ("short", "int16"),
-    ("char", "int8"),
-    ("byte", "uint8"),
-    ("bool", "bool"),
-):
-    _install_conversion(_name, np.dtype(_wanted))
+_FLOATS = {"double": "float64", "float": "float32", "half": "float16"}
+_INTEGERS = {"long": "int64", "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool"}
+add_methods(**{name: _converting(wanted) for name, wanted in (_FLOATS | _INTEGERS).items()})
 
 
 def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = False) -> Tensor:

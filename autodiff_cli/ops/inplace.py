@@ -19,7 +19,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.primitives.structural import edge_from_source, rebase_history, writable
 from autodiff_cli.autograd.primitives.types import Data, Operand, Shape, Value
 from autodiff_cli.autograd.tensor import Tensor, add_methods, shared_array, tensor_on
-from autodiff_cli.autograd.views_and_versions import View, adopt, check_changeable, count_change, known_edge, mark_changed
+from autodiff_cli.autograd.views_and_versions import adopt, check_changeable, check_recorded, count_change, mark_changed
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
 from autodiff_cli.ops.casts import can_cast
 from autodiff_cli.ops.indexing import getitem, sliced
@@ -73,7 +73,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool 
         check_changeable(tensor)
     old = tensor_on(np.array(tensor._data)[()])
     if recording and tensor._requires_grad:
-        _check_recorded(tensor, view)
+        check_recorded(tensor, view)
         edge: Any = tensor._edge
         if view is not None and edge[0]._hooks is not None:  # hooks on the view must not see the gradient of its old value
             edge = edge_from_source(view)
@@ -91,7 +91,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool 
             f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
         )
     if recording and result._requires_grad and not tensor._requires_grad:
-        _check_recorded(tensor, view)
+        check_recorded(tensor, view)
     rebases = recording and (result._requires_grad or tensor._requires_grad)
     target = _writable_target(tensor, one_value)
     (count_change if rebases else mark_changed)(tensor)  # a rebase derives the histories of views itself
@@ -102,24 +102,6 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool 
     if rebases:
         rebase_history(tensor, result)
     return tensor
-
-
-def _check_recorded(tensor: Tensor, view: View | None) -> None:
-    """Check that a tensor may be changed in place while operations are recorded."""
-    if view is not None:
-        refusal = view.refusal(known_edge(tensor), indirect=False)
-        if refusal is not None:
-            raise refusal
-        if tensor._requires_grad and view.source.is_leaf:
-            raise GraphError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-                hint="use no_grad() or a copy, such as x = x.clone()",
-            )
-    if tensor._requires_grad and tensor.is_leaf:
-        raise GraphError(
-            "a leaf Variable that requires grad is being used in an in-place operation.",
-            hint="use no_grad() or a new tensor, such as x = x + 1",
-        )
 
 
 def _overlaps(array: Array) -> bool:
@@ -165,7 +147,7 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
     if inference_used[0]:
         check_changeable(tensor)
     if recording:
-        _check_recorded(tensor, view)
+        check_recorded(tensor, view)
     old = tensor_on(shared_array(tensor), tensor._edge if recording else None)
     if view is not None:
         old.extra().view = view

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.structural import where
-from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
+from autodiff_cli.autograd.primitives.types import Positions, Shape, Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.autograd.views_and_versions import mark_changed
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
@@ -24,12 +24,16 @@ from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.shape import reshape
 
 
-def _move_running(running: Value | None, values: Value, momentum: float) -> None:
-    """Move running statistics towards new values in place; they are not part of the graph."""
-    if isinstance(running, Tensor):
-        data = np.asarray(values._data if isinstance(values, Tensor) else values)
-        mark_changed(running)
-        shared_array(running)[...] = (1 - momentum) * np.asarray(running._data) + momentum * data.reshape(running._data.shape)
+def _move_running_statistics(
+    running_mean: Value | None, running_var: Value | None, x: Value, blocks: Shape, axes: Shape, momentum: float
+) -> None:
+    """Move running statistics towards those of ``x`` over ``axes`` of ``blocks`` in place; they are not part of the graph."""
+    data: Any = np.reshape(array_of(x), blocks) if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor) else None
+    for running, statistic in ((running_mean, np.mean), (running_var, partial(np.var, ddof=1))):
+        if isinstance(running, Tensor):
+            values = np.mean(np.reshape(statistic(data, axes), (-1, blocks[1])), 0)  # over the rows that have their own
+            mark_changed(running)
+            shared_array(running)[...] = (1 - momentum) * np.asarray(running._data) + momentum * values
 
 
 @declare.described
@@ -55,10 +59,7 @@ def batch_norm(
         if count == 1:
             raise ArgumentError(f"Expected more than 1 value per channel when training, got input size torch.Size({list(x.shape)})")
         result = batch_normalized(x, weight, bias, x.shape, axes, beside, eps)
-        if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor):
-            data = x._data if isinstance(x, Tensor) else x
-            _move_running(running_mean, np.mean(data, axes), momentum)
-            _move_running(running_var, np.var(data, axes, ddof=1), momentum)
+        _move_running_statistics(running_mean, running_var, x, x.shape, axes, momentum)
         return result
     if running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
@@ -87,12 +88,9 @@ def instance_norm(
     rows, channels, *lengths = x.shape
     if math.prod(lengths) == 1:
         raise ArgumentError(f"Expected more than 1 spatial element when training, got input size torch.Size({list(x.shape)})")
-    result = batch_normalized(x, weight, bias, (rows, channels, math.prod(lengths)), (2,), beside, eps)
-    if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor):
-        data = np.reshape(x._data if isinstance(x, Tensor) else x, (rows, channels, -1))
-        _move_running(running_mean, np.mean(data, (0, 2)), momentum)
-        _move_running(running_var, np.mean(np.var(data, 2, ddof=1), 0), momentum)
-    return result
+    blocks = (rows, channels, math.prod(lengths))
+    _move_running_statistics(running_mean, running_var, x, blocks, (2,), momentum)
+    return batch_normalized(x, weight, bias, blocks, (2,), beside, eps)
 
 
 # Attention, gates, embeddings, bilinear forms, and the similarity and distance of vectors.
@@ -170,16 +168,11 @@ def attention_weights(
         if attn_mask is None:
             return softmax(scores, -1)
         scores = scores + attn_mask
-        allowed = array_of(scores) > -math.inf if type(scores) is Tensor or isinstance(scores, np.ndarray) else None
-        return (
-            softmax(scores, -1) if allowed is None or np.all(np.any(allowed, -1)) else _softmax_or_zero(scores, np.any(allowed, -1))
-        )
-    some = np.any(np.asarray(array_of(allowed)), -1)
-    scores = where(allowed, scores, -math.inf)
-    return softmax(scores, -1) if np.all(some) else _softmax_or_zero(scores, some)
-
-
-def _softmax_or_zero(scores: Value, some: Array) -> Any:
-    """Return the softmax of scores, and 0 in the rows without any pair."""
-    taken = some[..., np.newaxis]
-    return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)
+        known = type(scores) is Tensor or isinstance(scores, np.ndarray)
+        taken = np.any(array_of(scores) > -math.inf, -1, keepdims=True) if known else np.True_
+    else:
+        taken = np.any(np.asarray(array_of(allowed)), -1, keepdims=True)
+        scores = where(allowed, scores, -math.inf)
+    if np.all(taken):
+        return softmax(scores, -1)
+    return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)  # 0 in the rows without any pair

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.custom.node import FunctionNode, Output
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.structural import rebase_history, reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.autograd.views_and_versions import View, known_edge, mark_changed
+from autodiff_cli.autograd.views_and_versions import View, check_recorded, mark_changed
 from autodiff_cli.errors import GraphError
 
 AS_IS = (
@@ -116,13 +116,7 @@ class Outputs:
             if view is not None:
                 raise GraphError(NOT_AN_INPUT)
             warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=5)
-        refusal = None if view is None else view.refusal(known_edge(tensor), indirect=False)
-        if refusal is not None:
-            raise refusal
-        if view is not None and tensor._requires_grad and view.source.is_leaf:
-            raise GraphError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        if tensor._requires_grad and tensor.is_leaf:
-            raise GraphError("a leaf Variable that requires grad has been used in an in-place operation.")
+        check_recorded(tensor, view, "has been")
         if view is not None and len(self.outputs) > 1:
             raise GraphError(SEVERAL)
 
