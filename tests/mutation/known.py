@@ -61,8 +61,8 @@ KNOWN = {
     ),
     "a tensor like another of another type": (
         "ops/creation.py",
-        "dtype=x.dtype if kind is None else kind, device=device, requires",
-        "dtype=x.dtype, device=device, requires",
+        'x.dtype if options.get("dtype") is None else options["dtype"]',
+        "x.dtype",
     ),
     "an error without its place": ("solvers/roots/problem.py", 'first is not None and first["span"] is not None', "False"),
     "a bias of other channels": (
@@ -70,7 +70,7 @@ KNOWN = {
         '"instance_norm", x.shape, running_mean, running_var, weight, bias)',
         '"instance_norm", x.shape, running_mean, running_var, weight)',
     ),
-    "the mean of other dimensions": ("ops/layers.py", "np.mean(data, (0, 2))", "np.mean(data, (1, 2))"),
+    "the mean of other dimensions": ("ops/layers.py", "(-1, blocks[1])), 0)", "(blocks[1], -1)), 0)"),
     "options behind the last argument": ("cli/completion.py", "isinstance(p, click.Argument)", "True"),
     "an empty bar": ("report/progress.py", "part or 0.0", "part and 0.0"),
     "workers without a number": ("cli/cluster_options.py", "self.threads or processors()", "self.threads and processors()"),
