@@ -38,10 +38,6 @@ def softplus(x: Array, beta: Number, threshold: Number | None) -> Any:
     return value if threshold is None else np.where(x * beta > threshold, x, value)[()]
 
 
-def logsigmoid(x: Array) -> Any:
-    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
-
-
 def logit(p: Array) -> Any:
     return np.log(p / (1 - p))
 
@@ -66,14 +62,6 @@ def gelu(x: Array, approximate: str) -> Any:
 
 def hardtanh_backward(x: Array, y: Array, low: float, high: float, outside: float) -> Any:
     return np.where((y <= low) | (y >= high), x * outside if outside else 0.0, x)[()]
-
-
-def hardshrink(x: Array, lambd: float) -> Any:
-    return np.where((x > lambd) | (x < -lambd) | np.isnan(x), x, 0.0)[()]
-
-
-def softshrink(x: Array, lambd: float) -> Any:
-    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0.0))[()]
 
 
 def tanhshrink(x: Array, t: object = None) -> Any:

@@ -96,10 +96,6 @@ def power_of_number(x: Array, y: Number) -> Any:
     return (default_type() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
-def power_exists(x: Array, y: Array) -> Any:
-    return (x > 0) | ((y == np.floor(y)) & (x != 0)) | ((x == 0) & (y >= 0))
-
-
 def power_kink(x: Array, y: Array) -> Any:
     if np.ndim(y) == 0 and not 0 <= y < 1:  # x**y does not have a kink for this y
         return np.False_

@@ -142,15 +142,7 @@ def _airy_waves(size: Array, which: int) -> Any:
         term = term * ((6 * k + 1) * (6 * k + 3) * (6 * k + 5) / (216 * (k + 1) * (2 * k + 1))) / zeta
     even, odd = parts
     height = size ** (0.25 if which % 2 else -0.25) / math.sqrt(math.pi)
-    return (
-        height
-        * (
-            (lambda: cosine * even + sine * odd),
-            (lambda: sine * even - cosine * odd),
-            (lambda: cosine * odd - sine * even),
-            (lambda: cosine * even + sine * odd),
-        )[which]()
-    )
+    return height * (cosine * even + sine * odd, sine * even - cosine * odd, cosine * odd - sine * even)[which % 3]
 
 
 def _function(which: int) -> Callable[[Array], Any]:

@@ -111,19 +111,7 @@ def tanh_slope(x: Array, t: Array) -> Any:
     return inverse_cosh * inverse_cosh
 
 
-_reciprocal = np.errstate(divide="ignore")(np.reciprocal)
-
-
-def sec(x: Array) -> Any:
-    return _reciprocal(np.cos(x))
-
-
-def csc(x: Array) -> Any:
-    return _reciprocal(np.sin(x))
-
-
-def cot(x: Array) -> Any:
-    return _reciprocal(np.tan(x))
+inverse = np.errstate(divide="ignore")(np.reciprocal)
 
 
 copysign = in_one_type(np.copysign)

@@ -86,18 +86,14 @@ def _one(like: Array, i: int, j: int = 0) -> Series:
     return Series.from_function(lambda k, m: np.full_like(like, float(not (k or m))), i, j)
 
 
-def _log_ratio(x: Array, a: Array) -> Any:
-    """Return log(x/a)."""
-    return np.where(np.abs(x - a) < a / 2, np.log1p((x - a) / a), np.log(x) - np.log(a))
-
-
 def gamma_factor(a: Array, x: Array, order: int) -> Series:
     """Return x**a*exp(-x)/gamma(a + 1) as a series in a."""
     square, tail = a * a, np.zeros_like(a)
     for k in range(8, 0, -1):
         tail = (BERNOULLI[k - 1] / (2 * k) + tail) / square
-    # For large a, the difference of log(x) and digamma(a + 1) is computed from the quotient x/a.
-    slope = np.where(a > 20, _log_ratio(x, a) - (1 / (2 * a) - tail), np.log(x) - _polygamma(0, a + 1))
+    # For large a, the difference of log(x) and digamma(a + 1) is computed from the logarithm of x/a.
+    near = np.where(np.abs(x - a) < a / 2, np.log1p((x - a) / a), np.log(x) - np.log(a))
+    slope = np.where(a > 20, near - (1 / (2 * a) - tail), np.log(x) - _polygamma(0, a + 1))
     slopes = [slope, *(-_polygamma(k, a + 1) / math.factorial(k + 1) for k in range(1, order))]
     return Series.from_function(lambda k, _: slopes[k - 1] if k else a, order).exp(np.exp(poisson_values(a, x)))
 
@@ -125,11 +121,6 @@ def gammainc_derivative(a: Array, x: Array, order: int) -> Any:
         if np.any(places):
             value[places] = sign * series(a[places], x[places], order).derivative(order)
     return value
-
-
-def gamma_density(a: Array, x: Array, order: int) -> Any:
-    """Return the derivative of x**(a - 1)*exp(-x)/gamma(a) with respect to a."""
-    return gamma_factor(a, x, order).times(a).derivative(order) / x
 
 
 # The incomplete beta function.  Both ends of the interval are treated in the same way: p and y are the parameter and the
@@ -205,11 +196,6 @@ def betainc_derivative(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
     return value
 
 
-def beta_density(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
-    """Return the derivative of x**(a - 1)*(1 - x)**(b - 1)/beta(a, b) of order i with respect to a and j with respect to b."""
-    return beta_factor(a, b, x, 1 - x, i, j).times(a).derivative(i, j) / (x * (1 - x))
-
-
 def evaluated(function: Callable[..., Any], inside: Any, otherwise: Any, *arguments: Array | float) -> Any:
     """Return ``function`` of arrays where ``inside`` is true, computed in blocks, and ``otherwise`` elsewhere."""
     dtype = np.result_type(*arguments, np.float32)
@@ -231,7 +217,7 @@ def gammainc_density(a: Array, x: Array, order: int) -> Any:
     check_order("gammainc_density", order, 0)
     inside = (a > 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & (x == math.inf), 0.0, np.where((a > 0) & (x == 0), _at_end(a, 1.0, order), math.nan))
-    return evaluated(lambda a, x: gamma_density(a, x, order), inside, ends, a, x)
+    return evaluated(lambda a, x: gamma_factor(a, x, order).times(a).derivative(order) / x, inside, ends, a, x)
 
 
 def _at_end(power: Array, height: Array | float, order: int) -> Any:
@@ -255,4 +241,8 @@ def betainc_density(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
     check_order("betainc_density", i + j, 0)
     low, high = np.where(x == 0, _at_end(a, b, i + j), math.nan), np.where(x == 1, _at_end(b, a, i + j), math.nan)
     ends = np.where((a > 0) & (b > 0), np.where(x == 0, low, high), math.nan)
-    return evaluated(lambda a, b, x: beta_density(a, b, x, i, j), _between(a, b, x), ends, a, b, x)
+
+    def density(a: Array, b: Array, x: Array) -> Any:
+        return beta_factor(a, b, x, 1 - x, i, j).times(a).derivative(i, j) / (x * (1 - x))
+
+    return evaluated(density, _between(a, b, x), ends, a, b, x)

@@ -46,16 +46,9 @@ def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) 
     raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
 
 
-def zero_pivot(matrix: Array) -> int:
-    """Return the number of the first zero pivot of Gaussian elimination, counted from 1, or 0 if every pivot is nonzero."""
-    rows = np.array(matrix)
-    for k in range(len(rows)):
-        best = k + int(np.argmax(np.abs(rows[k:, k])))
-        if rows[best, k] == 0:
-            return k + 1
-        rows[[k, best]] = rows[[best, k]]
-        rows[k + 1 :] -= np.outer(rows[k + 1 :, k] / rows[k, k], rows[k])
-    return 0
+def _first_fault(routine: str) -> Callable[[Array], int]:
+    """Return the function that counts, from 1, where a routine of LAPACK fails for a matrix; 0 if it does not fail."""
+    return lambda matrix: int(from_scipy("get_lapack_funcs", "linalg.lapack")(routine, (matrix,))(matrix)[-1])
 
 
 def at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, int]:
@@ -73,7 +66,7 @@ def inv(x: Array) -> Any:
     try:
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
-        where_, k = at_fault("linalg.inv", x, zero_pivot)
+        where_, k = at_fault("linalg.inv", x, _first_fault("getrf"))
         raise LinAlgError(
             f"{where_} The diagonal element {k} is zero, the inversion could not be completed because the input matrix is "
             "singular.",
@@ -110,23 +103,13 @@ def symmetric(x: Array) -> Any:
     return (x + np.swapaxes(x, -2, -1)) / 2
 
 
-def first_indefinite(matrix: Array) -> int:
-    """Return the order of the first leading minor that is not positive definite, or 0 if all are positive definite."""
-    for k in range(1, len(matrix) + 1):
-        try:
-            np.linalg.cholesky(matrix[:k, :k])
-        except np.linalg.LinAlgError:
-            return k
-    return 0
-
-
 def cholesky(x: Array) -> Any:
     check_matrix("linalg.cholesky", x)
     x = symmetric(x)
     try:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
-        where_, k = at_fault("linalg.cholesky", x, first_indefinite)
+        where_, k = at_fault("linalg.cholesky", x, _first_fault("potrf"))
         raise LinAlgError(
             f"{where_} The factorization could not be completed because the input is not positive-definite "
             f"(the leading minor of order {k} is not positive-definite)."
