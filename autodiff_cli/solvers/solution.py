@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from autodiff_cli.command_result import CommandResult, Record
+from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.errors import NotSolved
 
 
@@ -56,3 +58,8 @@ class Solution(CommandResult):
         """
         if not self.converged:
             raise NotSolved(self.reason or f"not solved: {self.verdict}", hint=self.advice)
+
+
+def plain_values(values: Mapping[str, Any]) -> Record:
+    """Return values by name, which may be dictionaries themselves, with arrays as nested lists."""
+    return {name: plain_values(value) if isinstance(value, dict) else plain(value) for name, value in values.items()}

@@ -71,13 +71,8 @@ def with_starts(problem: FitProblem) -> FitProblem:
         points = [point for _, _, point in best[:solved]]
         values = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in points]
     chosen = next(point for value, point in zip(values, points, strict=True) if value <= min(values) * (1 + 1e-9) + 1e-300)
-    start = {**problem.start, **dict(zip(problem.free, map(_short, chosen), strict=True))}
+    start = {**problem.start, **dict(zip(problem.free, (float(f"{value:.4g}") for value in chosen), strict=True))}
     return replace(problem, start=start, tried=len(points))
-
-
-def _short(value: float) -> float:
-    """Return a start with few digits."""
-    return float(f"{value:.4g}")
 
 
 def _points(problem: FitProblem, names: list[str]) -> list[Vector]:

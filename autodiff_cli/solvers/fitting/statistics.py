@@ -91,9 +91,7 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
     aic = deviance + 2 * count
     aicc = aic + 2 * count * (count + 1) / (rows - count - 1) if rows > count + 1 else None
     chi2 = rss if problem.absolute and problem.loss.plain else None
-    p = None
-    if chi2 is not None and dof > 0:
-        p = float(from_scipy("gammaincc")(dof / 2, chi2 / 2))
+    p = float(from_scipy("gammaincc")(dof / 2, chi2 / 2)) if chi2 is not None and dof > 0 else None
     total = _total(problem)
     statistics = {
         "r2": 1 - rss / total if total else None,
@@ -172,12 +170,7 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
 
 
 def _squares(triangles: Matrix, diagonal: Mask) -> float:
-    """Return the sum over symmetric matrices of twice the squares of all elements plus the square of the trace.
-
-    Args:
-        triangles: the lower triangle of each matrix as a column.
-        diagonal: which elements are on the diagonal.
-    """
+    """Return the sum over symmetric matrices, of which each column is a triangle, of twice the squares plus the squared trace."""
     weights = np.where(diagonal, 2.0, 4.0)
     return float(weights @ np.einsum("ij,ij->i", triangles, triangles) + np.sum(triangles[diagonal].sum(axis=0) ** 2))
 

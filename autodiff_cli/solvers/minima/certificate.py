@@ -159,20 +159,9 @@ def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector)
     if np.isfinite(restricted).all():
         eigenvalues = np.asarray(np.linalg.eigvalsh(restricted), float)
     error = 8 * EPS * len(hessian) * float(np.max(np.abs(hessian), initial=0.0))
-    return Certificate(
-        x,
-        value,
-        multipliers,
-        reduced,
-        active,
-        violation,
-        stationary,
-        _signs(problem, x, multipliers, reduced, active, rounding),
-        eigenvalues,
-        error,
-        kind,
-        direction,
-    )
+    signs = _signs(problem, x, multipliers, reduced, active, rounding)
+    proof = stationary, signs, eigenvalues, error, kind, direction
+    return Certificate(x, value, multipliers, reduced, active, violation, *proof)
 
 
 def _weak(multipliers: Vector) -> float:

@@ -202,11 +202,9 @@ def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
     """Return the minimum at a jump of the derivative of a function of one variable."""
 
     def slope(point: Vector) -> float:
-        return float(problem.slopes(point)[0][0])
+        return float(problem.gradient(point)[0])
 
-    def value(point: Vector) -> float:
-        return problem.values(point)[0]
-
+    value = problem.value
     best = _crossed(problem, x, np.array([size]), _DECADES)
     step = 1e-9 * size
     left, right = slope(best - step), slope(best + step)

@@ -18,7 +18,7 @@ from autodiff_cli.solvers.bounds import Ends, check_names, intervals
 from autodiff_cli.solvers.minima.newton_trust_region import DENSE
 from autodiff_cli.solvers.minima.problem import MinimumProblem, check_start
 from autodiff_cli.solvers.minima.search import Search
-from autodiff_cli.solvers.solution import Solution
+from autodiff_cli.solvers.solution import Solution, plain_values
 from autodiff_cli.solvers.system import System
 from autodiff_cli.wording import listed
 
@@ -68,14 +68,14 @@ class Minimum(Solution):
 
     def answer(self) -> Record:
         return {
-            "solution": {name: plain(value) for name, value in self.solution.items()},
+            "solution": plain_values(self.solution),
             "value": self.value,
             "gradient_norm": self.gradient_norm,
             "eigenvalues": plain(self.eigenvalues),
             "multipliers": self.multipliers,
             **({"proof": self.sentence} if self.converged else {}),
-            **({"direction": {name: plain(value) for name, value in self.direction.items()}} if self.direction else {}),
-            **({"sensitivity": _plain(self.sensitivity)} if self.sensitivity else {}),
+            **({"direction": plain_values(self.direction)} if self.direction else {}),
+            **({"sensitivity": plain_values(self.sensitivity)} if self.sensitivity else {}),
             **({"trace": self.trace} if self.trace is not None else {}),
         }
 
@@ -88,18 +88,12 @@ class Minimum(Solution):
     def records(self) -> list[Record]:
         if self.trace is not None:
             return self.trace
+        bounds = {name: ",".join(dict.fromkeys(filter(None, self.at_bound.get(name, [])))) for name in self.solution}
         rows = [
-            {"name": name, "value": plain(value), "start": plain(self.start[name]), "bound": self._bounds(name)}
+            {"name": name, "value": plain(value), "start": plain(self.start[name]), "bound": bounds[name]}
             for name, value in self.solution.items()
         ]
         return [*rows, {"name": "value", "value": self.value}]
-
-    def _bounds(self, name: str) -> str:
-        return ",".join(dict.fromkeys(filter(None, self.at_bound.get(name, []))))
-
-
-def _plain(table: Mapping[str, Mapping[str, Vector | float]]) -> Record:
-    return {name: {by: plain(value) for by, value in row.items()} for name, row in table.items()}
 
 
 @np.errstate(all="ignore")

@@ -137,10 +137,7 @@ class TrustRegion:
     def _ratio(self, value: float, gradient: Vector, expected: float, is_full: bool) -> float | None:
         """Return the decrease at a trial point relative to the expected one; ``None`` if rounding hides any decrease.
 
-        Args:
-            value, gradient: the value and the gradient at the trial point.
-            expected: the decrease of the quadratic model.
-            is_full: whether the step reaches the boundary of the trust region.
+        The step ``is_full`` if it reaches the boundary of the trust region.
         """
         change = self.value - value
         noise = 8 * EPS * max(abs(self.value), abs(value))

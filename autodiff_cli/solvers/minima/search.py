@@ -312,11 +312,8 @@ class Search:
         self.verdict, self.converged = "flat", True
         self.direction = direction
         what = "the Hessian matrix is singular"
-        if (
-            self.certificate is not None
-            and len(self.certificate.eigenvalues)
-            and self.certificate.eigenvalues[0] < -self.certificate.error
-        ):
+        result = self.certificate
+        if result is not None and len(result.eigenvalues) and result.eigenvalues[0] < -result.error:
             what = "the second derivative is zero in a direction that the bounds and constraints allow"
         self.sentence = f"flat: the gradient is zero within rounding; {what}; no lower value was found"
         if self._kind == "maximum":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.report.numbers import human
 from autodiff_cli.report.result_tables import steps_table
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, Column, Renderable, Table, title
@@ -55,7 +56,11 @@ def _eigenvalues(result: Minimum, precision: int) -> str:
 
 
 def _variables(result: Minimum, precision: int) -> Renderable:
-    rows = list(_elements(result))
+    rows: list[tuple[str, ArrayLike, ArrayLike, str]] = []
+    for name, value in result.solution.items():
+        labels = element_names(name, np.shape(value))
+        bounds = result.at_bound.get(name) or [""] * len(labels)
+        rows += zip(labels, np.ravel(value), np.ravel(result.start[name]), bounds, strict=True)
     has_bounds = any(row[3] for row in rows)
     columns = [Column("variable"), Column("value", NUMBER), Column("start", NUMBER), *([Column("bound", EXPRESSION)] * has_bounds)]
     cells = [[name, human(value, precision), human(start, precision), bound] for name, value, start, bound in rows]
@@ -63,18 +68,6 @@ def _variables(result: Minimum, precision: int) -> Renderable:
     if len(rows) > 2 * half:
         cells[half:-half] = [["...", f"{len(rows) - 2 * half:,} more"]]
     return Table(columns, cells)
-
-
-def _elements(result: Minimum) -> list[tuple[str, ArrayLike, ArrayLike, str]]:
-    """Return the name, the value, the start and the bound of each element of the variables."""
-    elements: list[tuple[str, ArrayLike, ArrayLike, str]] = []
-    for name, value in result.solution.items():
-        places = list(np.ndindex(*np.shape(value)))
-        bounds = result.at_bound.get(name) or [""] * len(places)
-        for place, bound in zip(places, bounds, strict=True):
-            label = f"{name}[{', '.join(map(str, place))}]" if place else name
-            elements.append((label, np.asarray(value)[place], np.asarray(result.start[name])[place], bound))
-    return elements
 
 
 def _pairs(header: tuple[str, str], rows: Iterable[tuple[str, ArrayLike]], precision: int) -> Renderable:

@@ -18,7 +18,7 @@ from autodiff_cli.solvers.roots.all_roots import Roots, roots_over
 from autodiff_cli.solvers.roots.newton import SearchResult, search
 from autodiff_cli.solvers.roots.problem import RootProblem, norm, sensitivities
 from autodiff_cli.solvers.roots.verification import PROVEN, Verification
-from autodiff_cli.solvers.solution import Solution
+from autodiff_cli.solvers.solution import Solution, plain_values
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
@@ -118,27 +118,19 @@ class Root(Solution):
             self.notes.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
 
     def answer(self) -> Record:
-        values = {name: plain(value) for name, value in self.solution.items()}
+        values = plain_values(self.solution)
         return {
             "solution": values if self.converged else None,
-            **(
-                {"point": {name: plain(value) for name, value in self.solution.items()}}
-                if self.reached and not self.converged
-                else {}
-            ),
+            **({"point": values} if self.reached and not self.converged else {}),
             "residual": plain(self.residual) if self.reached else None,
             "last_step": self.last_step if self.reached else None,
             "condition": self.condition if self.reached else None,
             "convergence_order": self.convergence_order,
             "multiplicity": self.multiplicity if self.converged else None,
             "digits": self.digits,
-            "error_bound": {name: plain(value) for name, value in self.error_bound.items()} if self.converged else None,
+            "error_bound": plain_values(self.error_bound) if self.converged else None,
             "proof": self.proof or None,
-            **(
-                {"sensitivity": {x: {a: plain(value) for a, value in row.items()} for x, row in self.sensitivity.items()}}
-                if self.sensitivity
-                else {}
-            ),
+            **({"sensitivity": plain_values(self.sensitivity)} if self.sensitivity else {}),
             **({} if self.complete is None else {"complete": self.complete}),
             **({} if self.roots is None else {"roots": [root.record() for root in self.roots]}),
             **({"trace": self.trace} if self.traced else {}),
@@ -147,7 +139,7 @@ class Root(Solution):
     def record(self) -> Record:
         """Return the root as an entry of a list of roots."""
         return {
-            **{name: plain(value) for name, value in self.solution.items()},
+            **plain_values(self.solution),
             "error_bound": max(float(np.max(error)) for error in self.error_bound.values()),
             "multiplicity": self.multiplicity,
             "digits": self.digits,
@@ -308,7 +300,10 @@ def _over(
             zip(roots, search.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (low + high) / 2) / (high - low))
         )[0]
     else:
-        result = Root(problem, SearchResult(_absent(problem, search.complete), [], 1))
+        nothing = np.full(n, np.nan)
+        verdict = "no_root" if search.complete else "not_converged"
+        absent = Verification(problem.at(nothing), verdict, "", nothing, nothing, np.nan, nothing)
+        result = Root(problem, SearchResult(absent, [], 1))
         where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
         proven = "{} does not contain a root, which is proven with interval arithmetic"
         result.reason = (proven if search.complete else "no root was found in {}, but roots may exist there").format(where)
@@ -322,12 +317,6 @@ def _over(
     elif len(roots) > 1:
         result.notes.append(note("others", f"{plural(len(roots) - 1, 'other root')} in the range"))
     return result
-
-
-def _absent(problem: RootProblem, complete: bool) -> Verification:
-    """Return the check that states that no root was found."""
-    nothing = np.full(len(problem.start), np.nan)
-    return Verification(problem.at(nothing), "no_root" if complete else "not_converged", "", nothing, nothing, np.nan, nothing)
 
 
 def _remarks(problem: RootProblem, roots: Roots) -> list[Record]:

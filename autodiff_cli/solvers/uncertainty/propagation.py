@@ -288,14 +288,7 @@ class _Calculation:
         ]
 
     def _outcome(self, i: int, name: str, used: Collection[str], value: float, gradient: Vector) -> Outcome:
-        """Return the result for element i of the outputs: its uncertainty, its interval, and the budget of its variance.
-
-        Args:
-            i: the number of the element.
-            name: its name in the report.
-            used: the names of the quantities that it depends on.
-            value, gradient: its value and its first derivatives at the estimates.
-        """
+        """Return the result for element i of the outputs, which depends on the used quantities, with the budget of its variance."""
         joint = self.joint
         gradient = gradient + 0.0  # no -0.0 in tables
         contributions = gradient * joint.u + 0.0
@@ -319,17 +312,9 @@ class _Calculation:
             if part:
                 size = math.copysign(math.sqrt(abs(part)), part)
                 budget.append({"kind": kind, "name": kind, "contribution": size, "share": part / total if total > 0 else 0.0})
-        outcome = Outcome(
-            name,
-            center,
-            reported,
-            None if math.isnan(dof) else dof,
-            k,
-            k * reported,
-            (center - k * reported, center + k * reported),
-            self.level,
-            budget,
-        )
+        interval = center - k * reported, center + k * reported
+        known = None if math.isnan(dof) else dof
+        outcome = Outcome(name, center, reported, known, k, k * reported, interval, self.level, budget)
         if self.order == 2:
             outcome.second_order = {
                 "shift": shift,

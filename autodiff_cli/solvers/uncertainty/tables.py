@@ -36,14 +36,10 @@ def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
     for row in budget:
         own = row["kind"] == "quantity"
         cells = [estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
-        cells += [_dof(row["dof"]) if own else ""] if has_dof else []
+        cells += [("∞" if math.isinf(row["dof"]) else human(row["dof"], 3)) if own else ""] if has_dof else []
         cells += [human(row["sensitivity"], precision) if own else "", human(row["contribution"], precision)]
         rows.append([row["name"], *cells, f"{percent(row['share'])} %"])
     return Table(columns, rows)
-
-
-def _dof(dof: float) -> str:
-    return "∞" if math.isinf(dof) else human(dof, 3)
 
 
 def _lines(outcome: Outcome, precision: int) -> list[str]:
