@@ -150,10 +150,6 @@ def others(n: int) -> tuple[Any, Any, Any]:
     return left[:, None, :, None], left[None, :, None, :], (-1.0) ** (places[:, None] + places)
 
 
-def matrix_count(shape: Shape) -> int:
-    return int(np.prod(shape[:-2], dtype=np.int64))
-
-
 def minor_key(n: int, count: int) -> tuple[Any, ...]:
     """Return the NumPy index of the elements of all minors of a number of matrices."""
     rows, columns, _ = others(n)

@@ -1,4 +1,4 @@
-"""Elements at positions or by a mask, and arrays with other elements there."""
+"""Elements at positions or by a mask, arrays with other elements there, and positions, counts and sets of elements."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.argument_kinds import counted
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
-from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape
-from autodiff_cli.errors import IndexOutOfRange, ShapeError
+from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape, Value, array_of
+from autodiff_cli.errors import GraphError, IndexOutOfRange, ShapeError
+from autodiff_cli.numerics.arrange import key_along
 
 
 def check_positions(index: Positions, length: int, message: str, negative: bool = False) -> None:
@@ -99,3 +101,108 @@ def size_of(shape: Shape) -> int:
 
 def is_place(shape: Shape, dim: int, index: int) -> bool:
     return bool(shape) and -shape[dimension(dim, len(shape))] <= index < shape[dim]
+
+
+def searched(sequence: Array, values: Array, right: bool) -> Any:
+    side: Any = "right" if right else "left"
+    if sequence.ndim < 2:
+        return np.asarray(np.searchsorted(sequence, values, side))[()]
+    if sequence.shape[:-1] != np.shape(values)[:-1]:
+        raise ShapeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input value tensor "
+            f"{list(np.shape(values))}"
+        )
+    rows = zip(sequence.reshape(-1, sequence.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
+    return np.stack([np.searchsorted(row, targets, side) for row, targets in rows]).reshape(values.shape)
+
+
+def counts(x: Array, weights: Array | None, minlength: int) -> Any:
+    x = counted(x)
+    if x.ndim != 1 or x.dtype.kind not in "iub" or (x.size and x.min() < 0):
+        raise GraphError("bincount only supports 1-d non-negative integral inputs.")
+    return np.bincount(x, weights, minlength)
+
+
+_PARTS = {"values": 0, "inverse": 1, "counts": 2}
+
+
+def set_of(x: Array, part: str, dim: int | None) -> Any:
+    flat = x.reshape(-1) if dim is None else x
+    at: Any = None if dim is None else dimension(dim, x.ndim)
+    result = np.unique(flat, return_inverse=True, return_counts=True, axis=at)[_PARTS[part]]
+    return result.reshape(x.shape) if part == "inverse" and dim is None else result.reshape(-1) if part == "inverse" else result
+
+
+def runs_of(x: Array, part: str, dim: int | None) -> Any:
+    rows = x.reshape(-1) if dim is None else np.moveaxis(x, dimension(dim, x.ndim), 0)
+    flat = rows.reshape(len(rows), -1)
+    first = np.ones(len(rows), np.bool_)
+    first[1:] = np.any(flat[1:] != flat[:-1], 1)
+    if part == "values":
+        return rows[first] if dim is None else np.moveaxis(rows[first], 0, dimension(dim, x.ndim))
+    number = np.cumsum(first) - 1
+    if part == "counts":
+        return np.bincount(number, minlength=int(first.sum()))
+    return number.reshape(x.shape) if dim is None else number
+
+
+def places_at(shape: Shape, key: Key) -> Positions:
+    """Return the positions in the flattened tensor of the elements at a key."""
+    return np.arange(int(np.prod(shape))).reshape(shape)[key]
+
+
+def range_along(shape: Shape, dim: int, start: int | None, end: int | None, step: int) -> Key:
+    """Return the index of the slices from start to end along a dimension."""
+    return key_along(shape, dim, slice(start, end, step))
+
+
+def put_masked(x: Array, source: Array, mask: Mask) -> Any:
+    out = np.array(x)
+    count = int(np.count_nonzero(mask))
+    if source.size < count:
+        raise GraphError(
+            f"masked_scatter: expected self and source to have same dtypes and source to have at least {count} elements, "
+            f"but it has {source.size}"
+        )
+    out[mask] = source.reshape(-1)[:count]
+    return out[()]
+
+
+def reduced(x: Array, src: Array, dim: int, index: Positions, reduce: str, include_self: bool) -> Any:
+    ufunc: Any = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
+    out = np.array(x)
+    key = gather_key(x.shape, dim, index) if x.ndim else ()
+    if not include_self:
+        out[key] = {"amax": -np.inf, "amin": np.inf, "prod": 1}[reduce]
+    ufunc.at(out, key, src)
+    return out[()]
+
+
+def first_key(mask: Mask) -> tuple[slice]:
+    """Return the NumPy index of as many first elements as a mask selects."""
+    return (slice(0, int(np.count_nonzero(mask))),)
+
+
+def extreme_shares(x: Value, src: Value, out: Value, dim: int, index: Positions, include_self: bool) -> tuple[Any, Any, Any]:
+    """Return where x and src are equal to the extreme, and the number of equal elements at each place."""
+    written = gather_key(tuple(x.shape), dim, index)
+    at_places = np.zeros(tuple(x.shape), np.bool_)
+    at_places[written] = True
+    mine = (array_of(x) == array_of(out)) & (include_self | ~at_places)
+    theirs = array_of(src) == array_of(out)[written]
+    count = mine.astype(np.float64)
+    add_at(count, written, theirs.astype(np.float64))
+    return mine, theirs, np.maximum(count, 1).astype(array_of(x).dtype)
+
+
+def zero_elements(src: Value) -> Any:
+    return array_of(src) == 0
+
+
+def zeros_at(src: Value, shape: Shape, dim: int, index: Positions) -> Any:
+    """Return the number of elements that are 0 at the place of each element of src."""
+    count = np.zeros(shape, np.int64)
+    key = gather_key(shape, dim, index)
+    add_at(count, key, zero_elements(src).astype(np.int64))
+    return count[key]

@@ -11,8 +11,7 @@ from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import add_at
 from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
 from autodiff_cli.errors import GraphError
-from autodiff_cli.numerics.counting import counts
-from autodiff_cli.numerics.positions import gather_key, place_along
+from autodiff_cli.numerics.positions import counts, gather_key, place_along
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import scatter, scatter_add
 from autodiff_cli.ops.rules.counting import (

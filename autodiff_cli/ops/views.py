@@ -12,7 +12,7 @@ from autodiff_cli.autograd.primitives.types import Value, Wholes
 from autodiff_cli.autograd.tensor import Tensor, add_methods
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_parts
-from autodiff_cli.numerics.views import key_along
+from autodiff_cli.numerics.arrange import key_along
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.rules import views as rules
 from autodiff_cli.ops.rules.shape import cat, clone, permuted

@@ -8,10 +8,9 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MAS
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.errors import ArgumentError, GraphError, IndexOutOfRange, ShapeError
-from autodiff_cli.numerics import counting as arrays
-from autodiff_cli.numerics.counting import extreme_shares, first_key, places_at, range_along, zero_elements, zeros_at
-from autodiff_cli.numerics.positions import is_place, size_of
-from autodiff_cli.numerics.views import key_along
+from autodiff_cli.numerics import positions as positions_arrays
+from autodiff_cli.numerics.arrange import key_along
+from autodiff_cli.numerics.positions import counts, extreme_shares, first_key, is_place, places_at, range_along, size_of, zero_elements, zeros_at
 from autodiff_cli.ops.creation import ones_like, zeros_like
 from autodiff_cli.ops.positions import scatter
 from autodiff_cli.ops.rules.positions import picked
@@ -62,10 +61,10 @@ def _slice_scatter_composed(x: Any, src: Any, dim: Any = 0, start: Any = None, e
 slice_scatter = declare.composed('slice_scatter', _slice_scatter_composed, dict(src=TENSOR, dim=DIMENSION, start=optional(WHOLE), end=optional(WHOLE), step=WHOLE), tensors=('x', 'src'), summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))
 diagonal_scatter = declare.composed('diagonal_scatter', lambda x, src, offset=0, dim1=0, dim2=1: replaced(x, src, diagonal(places_at(x.shape, ()), offset, dim1, dim2)), dict(src=TENSOR, offset=WHOLE, dim1=DIMENSION, dim2=DIMENSION), tensors=('x', 'src'), summary='x with a diagonal replaced by src', formula='g without the diagonal', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0]),))
 declare.python('scatter_reduce', ('dim', 'index', 'src', 'reduce', 'include_self'), parameters=('x', 'dim', 'index', 'src', 'reduce', 'include_self'), defaults=(True, ), tensors=('x', 'index', 'src'), kinds={'dim': DIMENSION, 'index': POSITIONS, 'src': TENSOR, 'reduce': TEXT, 'include_self': FLAG}, summary="x with elements of src added ('sum'), multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') along dim", formula='g, or shares of g', convention='equal extremes receive equal shares of the derivative (PyTorch)', samples=(([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'sum'), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'mean', False), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'prod'), ([1.0, -2.0, 3.0], 0, [0, 0, 2], [5.0, 6.0, 7.0], 'amax'), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [[0, 0], [2, 1]], [[5.0, 6.0], [7.0, 8.0]], 'amin', False),))
-search = declare('searchsorted', arrays.searched, {'sequence': None, 'x': None}, statics={'right': False}, public=False)
-occurrences = declare('bincount', lambda x, minlength: arrays.counts(x, None, minlength), {'x': None}, statics={'minlength': 0}, public=False)
+search = declare('searchsorted', positions_arrays.searched, {'sequence': None, 'x': None}, statics={'right': False}, public=False)
+occurrences = declare('bincount', lambda x, minlength: counts(x, None, minlength), {'x': None}, statics={'minlength': 0}, public=False)
 elements_in = declare('isin', lambda x, test_elements, invert: np.asarray(np.isin(x, test_elements, invert=invert))[()], {'x': None, 'test_elements': None}, statics={'invert': False}, public=False)
-unique_parts = declare('unique', arrays.set_of, {'x': None}, statics={'part': 'values', 'dim': None}, public=False)
-run_parts = declare('unique_consecutive', arrays.runs_of, {'x': None}, statics={'part': 'values', 'dim': None}, public=False)
-masked_put = declare('masked_scatter', arrays.put_masked, {'x': lambda g, mask: where(mask, 0.0, g), 'source': lambda g, source_shape, mask: reshape(unindexed(g[mask], (size_of(source_shape),), first_key(mask)), source_shape)}, statics={'mask': None}, public=False)
-reduced_at = declare('scatter_reduce', arrays.reduced, {'x': lambda g, x, src, out, dim, index, reduce, include_self: extreme_by_x(g, x, src, out, dim, index, include_self) if reduce != 'prod' else ((g * reduced_at(ones_like(x), src, dim, index, 'prod', True)) if include_self else scatter(g, dim, index, zeros_like(src))), 'src': lambda g, x, src, out, dim, index, reduce, include_self: product_by_src(g, x, src, dim, index, include_self) if reduce == 'prod' else extreme_by_src(g, x, src, out, dim, index, include_self)}, statics={'dim': 0, 'index': None, 'reduce': 'prod', 'include_self': True}, public=False)
+unique_parts = declare('unique', positions_arrays.set_of, {'x': None}, statics={'part': 'values', 'dim': None}, public=False)
+run_parts = declare('unique_consecutive', positions_arrays.runs_of, {'x': None}, statics={'part': 'values', 'dim': None}, public=False)
+masked_put = declare('masked_scatter', positions_arrays.put_masked, {'x': lambda g, mask: where(mask, 0.0, g), 'source': lambda g, source_shape, mask: reshape(unindexed(g[mask], (size_of(source_shape),), first_key(mask)), source_shape)}, statics={'mask': None}, public=False)
+reduced_at = declare('scatter_reduce', positions_arrays.reduced, {'x': lambda g, x, src, out, dim, index, reduce, include_self: extreme_by_x(g, x, src, out, dim, index, include_self) if reduce != 'prod' else ((g * reduced_at(ones_like(x), src, dim, index, 'prod', True)) if include_self else scatter(g, dim, index, zeros_like(src))), 'src': lambda g, x, src, out, dim, index, reduce, include_self: product_by_src(g, x, src, dim, index, include_self) if reduce == 'prod' else extreme_by_src(g, x, src, out, dim, index, include_self)}, statics={'dim': 0, 'index': None, 'reduce': 'prod', 'include_self': True}, public=False)

@@ -7,7 +7,8 @@ from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
 from autodiff_cli.numerics import matrices as arrays
-from autodiff_cli.numerics.matrices import half_lower, is_sound, is_vector, matrix_count, minor_key, minor_signs, uses_inverse
+from autodiff_cli.numerics.matrices import half_lower, is_sound, is_vector, minor_key, minor_signs, uses_inverse
+from autodiff_cli.numerics.positions import size_of
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
@@ -21,10 +22,10 @@ symmetric: Any = lambda x: (x + mT(x)) / 2
 cofactors_of: Any = lambda x: (lift(det(x)) * mT(inv(x))) if uses_inverse(x) else cofactors_of_minors(x)
 def minors(x: Any) -> Any:
     n = x.shape[-1]
-    return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, matrix_count(x.shape))), x.shape[:(-2)] + (n, n, n - 1, n - 1))
+    return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, size_of(x.shape[:(-2)]))), x.shape[:(-2)] + (n, n, n - 1, n - 1))
 def from_minors(g: Any, shape: Any = ()) -> Any:
     n = shape[-1]
-    count = matrix_count(shape)
+    count = size_of(shape[:(-2)])
     return reshape(unindexed(reshape(g, (count, n, n, n - 1, n - 1)), (count, n, n), minor_key(n, count)), shape)
 lift: Any = lambda x: unsqueeze(unsqueeze(x, -1), -1)
 inv = inverse = declare('inv', arrays.inv, {'x': lambda g, out: -matmul(mT(out), matmul(g, mT(out)))}, node='LinalgInvExBackward0', summary='inverse of each matrix', formula='-inv(x).mT @ g @ inv(x).mT', aliases=('inverse',), domain='x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
