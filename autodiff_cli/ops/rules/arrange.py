@@ -8,8 +8,7 @@ from autodiff_cli.autograd.primitives.structural import dimension, reshaped
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.numerics import arrange as arrays
 from autodiff_cli.numerics.arithmetic import is_plain
-from autodiff_cli.numerics.arrange import even_places, negatives, repeat_pairs
-from autodiff_cli.numerics.shape import listed
+from autodiff_cli.numerics.arrange import even_places, listed, negatives, repeat_pairs
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.rules.views import diagonal

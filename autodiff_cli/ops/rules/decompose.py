@@ -10,8 +10,8 @@ from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, where
 from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.numerics import matrices as matrices_arrays
+from autodiff_cli.numerics.arrange import listed
 from autodiff_cli.numerics.norms import is_matrix_order
-from autodiff_cli.numerics.shape import listed
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.arrange import diag_embed, tril, triu

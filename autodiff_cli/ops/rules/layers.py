@@ -11,9 +11,9 @@ from autodiff_cli.errors import ArgumentError, GraphError, ShapeError
 from autodiff_cli.numerics import activation as activation_arrays, layers as arrays
 from autodiff_cli.numerics.activation import half_along
 from autodiff_cli.numerics.arithmetic import is_plain
+from autodiff_cli.numerics.arrange import joined, listed
 from autodiff_cli.numerics.layers import channel_shape, is_single, last_dims, lost_dims, machine_epsilon, pair_positions
 from autodiff_cli.numerics.positions import is_place, size_of
-from autodiff_cli.numerics.shape import joined, listed
 from autodiff_cli.ops.contract import einsum
 from autodiff_cli.ops.positions import index_select
 from autodiff_cli.ops.rules.activation import prelu_kernel, sigmoid, sigmoid_slope, softmax

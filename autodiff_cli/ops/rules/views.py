@@ -6,8 +6,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key, stack
 from autodiff_cli.numerics import arrange as arrange_arrays
-from autodiff_cli.numerics.arrange import key_along, part_key, parts_or_zeros, slices_or_zeros
-from autodiff_cli.numerics.shape import listed
+from autodiff_cli.numerics.arrange import key_along, listed, part_key, parts_or_zeros, slices_or_zeros
 from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape
 

@@ -121,9 +121,7 @@ class RootProblem:
                 if first is not None and first["span"] is not None:
                     span = (first["span"][0], first["span"][1])
                 raise NotSolved(
-                    f"the equation is not finite at the start: {first['message']}"
-                    if first
-                    else "the equation is not finite at the start",
+                    "the equation is not finite at the start" + (f": {first['message']}" if first else ""),
                     span=span,
                     source=self.expression,
                     hint=f"start at values where the equation is finite, with {setting('at')}",

@@ -11,7 +11,7 @@ applications" (2003); Boggs, Byrd and Schnabel, "A stable and efficient algorith
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,21 +26,6 @@ if TYPE_CHECKING:
 
 MOST_INNER = 200
 """The maximum number of steps of a block at given shared parameters."""
-
-
-class Elimination(NamedTuple):
-    """The blocks of a linear problem after the elimination of their own k parameters.
-
-    Attributes:
-        own: the triangular factors of the own parameters, of shape (B, k, k).
-        across: the coefficients of the s shared parameters in the same rows, of shape (B, k, s).
-        below: what is left of the shared columns and of the residuals, of shape (B, s + 1, s + 1); a shared column of which only
-            rounding errors are left is 0.
-    """
-
-    own: Stack
-    across: Stack
-    below: Stack
 
 
 class Reduced(SumOfSquares):
@@ -114,7 +99,7 @@ class Reduced(SumOfSquares):
         return np.asarray(self.values(p).sum(keepdims=True))
 
     def linear(self, p: Matrix) -> Linear:
-        below = self.eliminated(p).below
+        *_, below = self.eliminated(p)
         return split(triangle([below.reshape(-1, below.shape[2])], below.shape[2])[None], self.value(p))
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
@@ -136,8 +121,14 @@ class Reduced(SumOfSquares):
         hessian = at.hessian[:, k:, k:].sum(0) - np.einsum("bks,bkt->st", half, half)
         return Quadratic(value, gradient[None], hessian[None])
 
-    def eliminated(self, p: Matrix) -> Elimination:
-        """Return the linear problems of the blocks at given shared parameters, after the elimination of the own ones."""
+    def eliminated(self, p: Matrix) -> tuple[Stack, Stack, Stack]:
+        """Return the linear problems of the blocks at given shared parameters, after the elimination of the own ones.
+
+        Returns:
+            the triangular factors of the own parameters, of shape (B, k, k); the coefficients of the s shared ones in the same
+            rows, of shape (B, k, s); and what is left of the shared columns and of the residuals, of shape (B, s + 1, s + 1), in
+            which a shared column of which only rounding errors are left is 0.
+        """
         own = self.own(p)
         k, s = own.shape[1], p.shape[1]
         linear = self._all.linear(_joined(own, p))
@@ -151,7 +142,7 @@ class Reduced(SumOfSquares):
         left = np.linalg.norm(below[:, :, :-1], axis=(0, 1))
         whole = np.linalg.norm(linear.factor[:, :, k:], axis=(0, 1))
         below[:, :, :-1][:, :, left <= SINGULAR * whole] = 0.0
-        return Elimination(linear.factor[:, :k, :k], linear.factor[:, :k, k:], below)
+        return linear.factor[:, :k, :k], linear.factor[:, :k, k:], below
 
     def joined(self, p: Matrix) -> Matrix:
         """Return the own and the shared parameters of each block, of shape (B, k + s)."""
@@ -165,12 +156,12 @@ class Reduced(SumOfSquares):
             matrix: their covariance matrix; nan for a parameter at a bound, as in the result.
             variance: the variance of a weighted residual.
         """
-        parts, free = self.eliminated(p), self.free(p)
+        (factors, coefficients, _), free = self.eliminated(p), self.free(p)
         k = free.shape[1]
         known = np.isfinite(np.diag(matrix))
         shared = np.where(known[:, None] & known, matrix, 0.0)
-        inverse = np.linalg.inv(parts.own)
-        across = -inverse @ parts.across
+        inverse = np.linalg.inv(factors)
+        across = -inverse @ coefficients
         half = np.concatenate([across, np.broadcast_to(np.eye(len(shared)), (len(free), *shared.shape))], axis=1)
         result = half @ shared @ np.swapaxes(half, 1, 2)
         result[:, :k, :k] += inverse @ np.swapaxes(inverse, 1, 2) * variance
