@@ -52,7 +52,7 @@ BUDGETS = {
     "lesson": 2026,
     "nn": 408,
     "notes": 2122,
-    "numerics": 4310,
+    "numerics": 4191,
     "ops": 4843,
     "optim": 348,
     "plotting": 2130,
@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1581,
     "root": 1597,
     "script": 1526,
-    "solvers": 12651,
+    "solvers": 12573,
     "symbolic": 4878,
     "utils": 279,
 }
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 75_640
+MOST_LINES = 75_450
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
