@@ -11,7 +11,7 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.code_generation.array_tape import array_tape
 from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
 from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, stays
-from autodiff_cli.code_generation.source_file import SourceFile, python_module, python_tuple
+from autodiff_cli.code_generation.source_file import MODULES, SourceFile, python_module, python_tuple
 from autodiff_cli.code_generation.targets import TARGETS
 from autodiff_cli.compiler.instruction import Instruction
 from autodiff_cli.compiler.program import output_name, terms
@@ -25,7 +25,6 @@ from autodiff_cli.symbolic.short_form import AccurateForms
 if TYPE_CHECKING:
     from autodiff_cli.symbolic.matrices.arrays import Length
 
-_MODULES = {"numpy": "np", "jax": "jnp", "torch": "torch"}
 _MEMBERS = ("T", "shape", "index")
 
 
@@ -74,9 +73,9 @@ def array_function(
         UsageError: if the target is a language of numbers, or a constant is an array.
         NotRecordable: if a derivative has no formula, or the target does not have a function.
     """
-    if to not in _MODULES:
+    if to not in MODULES:
         raise UsageError(f"the functions of '{to}' are functions of numbers", hint="vectors and matrices need numpy, torch or jax")
-    target, module = TARGETS[to], _MODULES[to]
+    target, module = TARGETS[to], MODULES[to]
     check_name(name, target)
     arrays = [constant for constant, value in evaluated_inputs(None, const, "float64")[1].items() if np.ndim(value)]
     if arrays:
@@ -115,7 +114,4 @@ def array_function(
             f"The Hessian{', as a tuple of rows' if len(by) > 1 else ''}: the dimensions of the first variable come first."
         )
     parts = SourceFile(code, beside, name, " ".join(expression.split()), by, order, texts)
-    kind = "tensors of one floating-point type" if to == "torch" else "numbers or arrays"
-    start = [] if to == "torch" else [f"{own} = {module}.asarray({own}, dtype=float)" for own in parts.arguments]
-    quiet = '@np.errstate(all="ignore")\n' if to == "numpy" and parts.chooses else ""
-    return python_module(parts, kind, notes, returned, start, quiet)
+    return python_module(parts, notes, returned)

@@ -9,6 +9,8 @@ from autodiff_cli import __version__
 from autodiff_cli.code_generation.codegen import Code
 from autodiff_cli.compiler.program import Term
 
+MODULES = {"numpy": "np", "jax": "jnp", "torch": "torch"}
+"""The names of the array libraries in the code."""
 _MOST_SHOWN = 160
 
 
@@ -102,15 +104,13 @@ def _python(parts: SourceFile) -> str:
         if parts.chooses
         else "ValueError, ZeroDivisionError or OverflowError is raised if a Python function raises it.",
     ]
-    return python_module(parts, "numbers", notes, returned)
+    return python_module(parts, notes, returned)
 
 
 def _arrays(parts: SourceFile) -> str:
     """Return the module for a function of NumPy arrays, JAX arrays or PyTorch tensors."""
-    target = parts.code.target
-    module = {"numpy": "np", "jax": "jnp"}.get(target.name, target.name)
-    of_tensors = target.name == "torch"
-    value, count = parts.results[()], len(parts.wrt)
+    module, value, count = MODULES[parts.code.target.name], parts.results[()], len(parts.wrt)
+    of_tensors = module == "torch"
 
     def stacked(entries: Sequence[str]) -> str:
         broadcast = f"{module}.broadcast_{'tensors' if of_tensors else 'arrays'}"
@@ -122,23 +122,17 @@ def _arrays(parts: SourceFile) -> str:
         shape = f"{value}.shape" if of_tensors else f"{module}.shape({value})"
         returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{shape})")
         notes.append("The Hessian, along the first two dimensions.")
-    if of_tensors:
-        return python_module(parts, "tensors of one floating-point type", notes, returned)
-    start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments]
-    quiet = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
-    return python_module(parts, "numbers or arrays", notes, returned, start, quiet)
+    return python_module(parts, notes, returned)
 
 
-def python_module(
-    parts: SourceFile,
-    arguments: str,
-    notes: Sequence[str],
-    returned: Sequence[str],
-    start: Sequence[str] = (),
-    decorator: str = "",
-) -> str:
+def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[str]) -> str:
     """Return a Python module with one function, whose docstring describes its arguments and, in ``notes``, what it returns."""
     target = parts.code.target
+    module = MODULES.get(target.name, "")
+    converts = module in ("np", "jnp")
+    arguments = "numbers or arrays" if converts else "tensors of one floating-point type" if module else "numbers"
+    start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments if converts]
+    decorator = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
     helpers = [target.helpers[name] for name in parts.used(list(target.helpers))]
     around = "\n".join([*start, *returned, decorator, *helpers])

@@ -119,7 +119,9 @@ def gradcheck(
     Raises:
         AutodiffError: if the expression cannot be evaluated, or if a name is not the name of a variable.
     """
-    _require_valid(order)
+    if order not in (1, 2):
+        hint = f"use {setting('order', '1')} or {setting('order', '2')}"
+        raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint=hint)
     points = [at] if isinstance(at, Mapping) else at
     variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
     pairs = [pair for text in claims for pair in _claims(text, variables)]
@@ -154,14 +156,6 @@ def _require_checkable(evaluation: Evaluation, order: int, points: int, dtype: s
         "gradcheck would compare {} numbers, more than the limit of {}",
         hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
     )
-
-
-def _require_valid(order: int) -> None:
-    """Raise an error if an order is neither 1 nor 2."""
-    if order not in (1, 2):
-        raise UsageError(
-            f"gradcheck checks orders 1 and 2, not {order}", hint=f"use {setting('order', '1')} or {setting('order', '2')}"
-        )
 
 
 def _add_notes(report: Report, evaluation: Evaluation, entries: Sequence[Entry], order: int) -> None:
