@@ -40,13 +40,13 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10025,
     "cli": 4122,
-    "code_generation": 1133,
+    "code_generation": 1123,
     "compiler": 2934,
     "data": 5703,
     "derivatives": 1034,
     "evaluation": 3488,
     "explanation": 1952,
-    "gradient_checking": 1038,
+    "gradient_checking": 1032,
     "graph_drawing": 1860,
     "language": 1410,
     "lesson": 2026,
@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 75_450
+MOST_LINES = 75_434
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
