@@ -19,11 +19,13 @@ NumberFunction = Callable[[Any], Any]
 
 _MOST_SPLITS = 30
 """The maximum number of places at which a range is split."""
-_ACCURACY = 1e-20
+_ACCURACY = 1e-17
 """The relative error of a range that is not split."""
 _DIGITS = (20, 40)
 _POWER = 12
 """The power that removes a singularity at an end; the integral of t**-p has a value up to p = 0.97."""
+_DOMINANT = 10.0
+"""The second difference of a kink or a singularity, relative to the median of all."""
 _ZOOMS = 12
 """The number of times that a range is divided by 32, together by more than a float resolves."""
 
@@ -49,7 +51,10 @@ class SingularIntegral:
 
     def over(self, low: float, high: float) -> tuple[float, float]:
         """Return an integral and its relative error, which is infinite or nan if there is no value."""
+        at_ends = self._values(np.array([low, high]))
         left = [(low, high)]
+        if np.isfinite(low) and np.isinf(high) and not np.isfinite(at_ends[0]):
+            left = [(low, low + 1.0), (low + 1.0, high)]
         value = error = size = 0.0
         splits = _MOST_SPLITS
         while left and error < np.inf:
@@ -65,8 +70,14 @@ class SingularIntegral:
         return value, error / (max(abs(value), 1e-3 * size) or 1.0)
 
     def _roughest(self, low: float, high: float) -> float:
-        """Return the float in a range at which the second difference of the function is largest, or where it is not finite."""
-        if not np.isfinite(self._values(np.array([low, high]))).any():
+        """Return the float at which the second difference of the function is largest, or where it is not finite.
+
+        Without such a place, or with singularities at both ends, it is the middle.
+        """
+        values = self._values(np.linspace(low, high, 65))
+        sizes = np.abs(np.diff(values, 2))
+        is_even = bool(np.isfinite(values).all()) and sizes.max() <= _DOMINANT * np.median(sizes)
+        if is_even or not np.isfinite(values[[0, -1]]).any():
             return low / 2 + high / 2
         for _ in range(_ZOOMS):
             t = np.linspace(low, high, 65)
