@@ -117,8 +117,8 @@ def test_an_interruption_of_the_installed_command(module: str, tmp_path: Path) -
         ("o.npz", "zipfile", "SIGTERM", 143),
         ("o.parquet", "pyarrow.lib", "SIGINT", 130),
         ("o.parquet", "pyarrow.lib", "SIGTERM", 143),
-        ("o.parquet", "pyarrow.parquet", "SIGHUP", 129),
-        ("o.parquet", "pyarrow.parquet", "SIGTERM", 143),
+        ("o.parquet", "pyarrow._parquet", "SIGHUP", 129),
+        ("o.parquet", "pyarrow._parquet", "SIGTERM", 143),
     ],
 )
 def test_a_signal_while_a_writer_begins(target: str, module: str, number: str, code: int, tmp_path: Path) -> None:

@@ -125,13 +125,13 @@ class _Line:
 
     def _argument(self, argument: click.Argument) -> list[str]:
         name = str(argument.name)
-        if name == "expr":
+        if name in ("expr", "expression"):
             return [self._expression()]
         if name == "files":
             return self._rows()
         if name == "file":
             return [self._program()]
-        if name == "name":
+        if name == "words":
             return [self._function()] if self.random.random() < 0.95 else []
         return [values.wrong(self.random)] if argument.required else []
 
