@@ -115,7 +115,7 @@ def test_every_engine() -> None:
     assert run(f'autodiff gradcheck "{CUBIC}" --at x=2.5 --order 2 -q') == "pass\n"
     assert run(f'autodiff eval "{CUBIC}" --at x=2.5 --digits 30 -q').split()[0] == mpmath_text(_cubic)
     verified = json.loads(run(f'autodiff eval "{CUBIC}" --at x=2.5 --verify --json'))["verified"]
-    assert "16.0" in json.dumps(verified)
+    assert verified["value"] > 15 < verified["grad"]["x"]
     x = np.linspace(0.5, 5, 5)
     for engine in ("numpy", "llvm"):
         columns = ad.compile(CUBIC, order=2, engine=engine)(x=x)
