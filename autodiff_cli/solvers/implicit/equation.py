@@ -22,7 +22,7 @@ from autodiff_cli.solvers.implicit.linear import solution, solved
 from autodiff_cli.solvers.implicit.notation import body_tree, definition_tree
 from autodiff_cli.solvers.implicit.search import Choice
 from autodiff_cli.solvers.intervals.interval import Interval
-from autodiff_cli.solvers.roots.problem import RootProblem
+from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ class TapeSystem(System):
 class TapeProblem(RootProblem):
     """The equations of a system on a tape."""
 
-    _sides = None
+    def _estimate(self, point: Point) -> Vector:
+        return np.asarray(64 * EPS * (np.abs(point.jacobian) @ np.abs(point.x)))
 
     def __init__(self, system: System) -> None:
         self.expression, self.const, self.unused = "", {}, []

@@ -98,7 +98,8 @@ class Choice:
         x, done = self._rows.proven(start, constants)
         if len(x) == 1:
             reach = np.abs(x[0] - start[0])
-            done = done & self._is_alone(x, start[0] - reach, start[0] + reach, constants)
+            ends = np.minimum(start[0] - reach, x[0]), np.maximum(start[0] + reach, x[0])  # x, although the sums are rounded
+            done = done & self._is_alone(x, *ends, constants)
         return x, done
 
     def enclosed(self, start: Vector, low: Vector, high: Vector) -> tuple[Vector, Mask]:
