@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1581,
     "root": 1597,
     "script": 1526,
-    "solvers": 12584,
+    "solvers": 12586,
     "symbolic": 4878,
     "utils": 279,
 }
