@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from autodiff_cli.errors import Span
 from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERATORS, OR, POSTFIX, SIGN, STATEMENT, SUM, Operator
+from autodiff_cli.structs import Struct
 
 EFFECTS = ("augmented", "set_attribute", "set_index")
 """Kinds of statements that change an existing value, which only programs may contain (see ``script.interpreter``)."""
@@ -124,7 +124,7 @@ DEFINING = {
 """The functions whose value an equation, a minimum or an integral defines, each with an example."""
 
 
-class Binding(NamedTuple):
+class Binding(Struct):
     """A call that binds names, such as ``i`` in ``sum(i=1..10, x**i)`` and ``y`` in ``root(y=1, y**3 + y = x)``.
 
     Attributes:

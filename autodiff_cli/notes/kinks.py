@@ -215,7 +215,7 @@ def element_name(name: str, element: tuple[int, ...]) -> str:
 
 
 def _limits_text(change: Change | None) -> str:
-    """Return the derivatives on both sides as text; empty if there is no change."""
+    """Return the derivatives on both sides as text; empty if nothing changes."""
     if change is None:
         return ""
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):

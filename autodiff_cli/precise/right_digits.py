@@ -84,7 +84,7 @@ class Verified:
             self._compare_and_add(path, value, self._reference.differences.values())
         elif path == COEFFICIENTS:
             self._coefficients(np.asarray(value))
-        elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # else there is no derivative
+        elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # else it does not have a derivative
             slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
             self._compare_and_add(path, value, map(_smooth_value, slopes))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -84,6 +84,15 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
         trees.append(tree)
         lengths.append(length)
     return new_tree("start", *statements, trees[-1])
+
+
+def with_names_replaced(tree: Syntax, value: Callable[[str], Syntax | None]) -> Syntax:
+    """Return a tree in which other trees replace the names for which ``value`` returns one."""
+    trees: dict[Syntax, Syntax] = {}
+    for node in postorder([tree], lambda node: node.children):
+        new = value(node.children[0].text) if node.kind == "name" else None
+        trees[node] = new or node.with_children([trees[child] for child in node.children])
+    return trees[tree]
 
 
 def _parts_of(node: Syntax) -> list[Syntax]:

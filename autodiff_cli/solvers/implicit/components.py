@@ -60,7 +60,7 @@ class Components:
         self.functions = [self._function(k, fixed, count) for k in range(count)]
 
     def solve(self, *arrays: Array) -> Array:
-        """Return all components, of shape (count, *shape of the arrays); nan where there is no value."""
+        """Return all components, of shape (count, *shape of the arrays); nan where a value does not exist."""
         raise NotImplementedError
 
     def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:

@@ -108,7 +108,7 @@ class Equation(Components):
         """Return the unknowns of one element, given its starts and parameters.
 
         Raises:
-            NoValue: if there is no value; the error says why.
+            NoValue: if a value does not exist; the error says why.
         """
         return self.choice.alone(arguments[: self._starts], arguments[self._starts :])
 
@@ -202,6 +202,7 @@ class TapeProblem(RootProblem):
     """The equations of a system on a tape."""
 
     def _estimate(self, point: Point) -> Vector:
+        """Return an estimate of the rounding errors from the unknowns, because the sides of the equations are not known apart."""
         return np.asarray(64 * EPS * (np.abs(point.jacobian) @ np.abs(point.x)))
 
     def __init__(self, system: System) -> None:

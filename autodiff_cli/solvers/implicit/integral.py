@@ -7,8 +7,8 @@ singularities.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class Integral(Components):
 
     def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
         if i >= 2:
-            return g * self._derivative(i - 2).functions[0](*arguments)
+            return g * self._derivatives[i - 2].functions[0](*arguments)
         slope = self._at(arguments[i], arguments[2:])
         return g * (-slope if i == 0 else slope)
 
@@ -62,10 +62,11 @@ class Integral(Components):
     def tree(self, arguments: list[Syntax]) -> Syntax:
         return definition_tree("integral", [self._variable], self._parameters, [self._integrand], arguments)
 
-    @functools.cache  # noqa: B019  an integral lives as long as its operations
-    def _derivative(self, i: int) -> Integral:
-        """Return the integral of the derivative with respect to parameter i."""
-        return Integral(self._variable, self._parameters, gradient(self._integrand, [self._parameters[i]])[0])
+    @cached_property
+    def _derivatives(self) -> list[Integral]:
+        """The integrals of the derivatives with respect to the parameters."""
+        slopes = gradient(self._integrand, self._parameters)
+        return [Integral(self._variable, self._parameters, slope) for slope in slopes]
 
     def _at(self, t: Any, parameters: Sequence[Any]) -> Any:
         """Return the integrand at a place, which may be an array or a tensor of any kind."""
@@ -74,11 +75,12 @@ class Integral(Components):
     def solve(self, *arrays: Array) -> Array:
         columns = [np.ravel(array).astype(float) for array in arrays]
         result = np.zeros(columns[0].size)
-        some = np.flatnonzero((columns[0] != columns[1]) & ~np.isnan(columns).any(axis=0))
+        undefined = np.isnan(columns).any(axis=0)
+        some = np.flatnonzero((columns[0] != columns[1]) & ~undefined)
         with np.errstate(all="ignore"):
             if len(some):
                 result[some] = self._integrals(*(column[some] for column in columns))
-        result[np.isnan(columns).any(axis=0)] = np.nan
+        result[undefined] = np.nan
         kind = np.result_type(*arrays, np.float32)
         return np.asarray(result.reshape(1, *arrays[0].shape), kind)
 

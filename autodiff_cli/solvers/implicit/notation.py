@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from autodiff_cli.errors import NotRecordable
 from autodiff_cli.language.tree import Syntax, call_tree, keyword_tree, name_tree, names_in, new_token, new_tree
-from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.from_trace import formulas
 from autodiff_cli.symbolic.normal_form import Algebra
-from autodiff_cli.symbolic.to_tree import expression_tree
+from autodiff_cli.symbolic.to_tree import expression_tree, with_names_replaced
 
 if TYPE_CHECKING:
     from autodiff_cli.compiler.instruction import Instruction, Operand
@@ -55,19 +54,10 @@ def definition_tree(
 
 def body_tree(result: Operand, values: Mapping[str, Syntax]) -> Syntax:
     """Return an operand of a body as an expression, with trees in place of the variables."""
-    return _with_values(expression_tree(formulas(Algebra([*values]), [result])[0]), values)
+    return with_names_replaced(expression_tree(formulas(Algebra([*values]), [result])[0]), values.get)
 
 
 def _free_names(names: Sequence[str], taken: set[str]) -> list[str]:
     """Return names that are not taken: the given ones, or these with a number."""
     choices = (itertools.chain([name], (f"{name}{i}" for i in itertools.count(1))) for name in names)
     return [next(choice for choice in each if choice not in taken) for each in choices]
-
-
-def _with_values(tree: Syntax, values: Mapping[str, Syntax]) -> Syntax:
-    """Return a tree in which other trees replace names."""
-    trees: dict[Syntax, Syntax] = {}
-    for node in postorder([tree], lambda node: node.children):
-        name = node.children[0].text if node.kind == "name" else ""
-        trees[node] = values[name] if name in values else node.with_children([trees[child] for child in node.children])
-    return trees[tree]

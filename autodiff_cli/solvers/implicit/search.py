@@ -6,7 +6,8 @@ interval of all numbers that are as near.  What is not decided so is searched wi
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -31,12 +32,12 @@ MOST_ALONE = 200
 """The maximum number of elements of a block that are decided one by one."""
 MOST_SECONDS = 5.0
 """The maximum processor time of the search for one element."""
-_LATE = f"the search takes longer than {MOST_SECONDS:g} s"
 _SECONDS = 0.5
 """The time for further starts of one element."""
 _BLOCK = 4_096
 """The number of elements from which they are taken for a block of many rows, which repay the time to compile."""
 _MANY = 1e6
+"""The number of elements for which such a block stands."""
 _HALVINGS = 12
 """The number of times that a bracket is halved before Newton's method."""
 _PIECES = 16
@@ -45,6 +46,16 @@ _AS_NEAR = 1e-9
 """The difference of two distances, relative to them, up to which two roots are as near."""
 _searching: ContextVar[bool] = ContextVar("searching", default=False)
 """Whether the body of a definition is being evaluated for a search."""
+
+
+@contextmanager
+def _in_time(is_limited: bool) -> Iterator[None]:
+    """Limit the processor time of a search, unless another search around it has the limit."""
+    try:
+        with within(MOST_SECONDS) if is_limited and not lifted() else nullcontext():
+            yield
+    except Late:
+        raise NoValue(f"the search takes longer than {MOST_SECONDS:g} s", hint=LIFT) from None
 
 
 class Choice:
@@ -72,17 +83,14 @@ class Choice:
             self._rows.settle(_MANY)
         inner = _searching.get()  # for a definition around this one, a point without a value is one of many
         token = _searching.set(True)
-        is_limited = start.shape[1] == 1 and not (inner or lifted())
         try:
-            with np.errstate(all="ignore"), within(MOST_SECONDS) if is_limited else nullcontext():
+            with np.errstate(all="ignore"), _in_time(start.shape[1] == 1 and not inner):
                 x, done = self._by_newton(start, constants)
                 x[:, ~done] = np.nan
                 usable = np.isfinite(start).all(axis=0) & np.isfinite(constants).all(axis=0)
                 for i in [] if inner else np.flatnonzero(~done & usable)[:MOST_ALONE]:
                     with suppress(NoValue):
                         x[:, i] = self.alone(start[:, i], constants[:, i])
-        except Late:
-            raise NoValue(_LATE, hint=LIFT) from None
         finally:
             _searching.reset(token)
         return x
@@ -118,11 +126,8 @@ class Choice:
         Raises:
             NoValue: if the definition does not have a value; the error says why.
         """
-        try:
-            with nullcontext() if _searching.get() or lifted() else within(MOST_SECONDS):
-                return self._alone(start, constants)
-        except Late:
-            raise NoValue(_LATE, hint=LIFT) from None
+        with _in_time(not _searching.get()):
+            return self._alone(start, constants)
 
     def _alone(self, start: Vector, constants: Vector) -> Vector:
         problem = self.equation.problem(constants)

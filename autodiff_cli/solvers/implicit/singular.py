@@ -50,7 +50,7 @@ class SingularIntegral:
         self._arithmetics = [Arithmetic(digits) for digits in _DIGITS]  # which keep the nodes of the quadrature
 
     def over(self, low: float, high: float) -> tuple[float, float]:
-        """Return an integral and its relative error, which is infinite or nan if there is no value."""
+        """Return an integral and its relative error, which is infinite or nan if a value does not exist."""
         at_ends = self._values(np.array([low, high]))
         left = [(low, high)]
         if np.isfinite(low) and np.isinf(high) and not np.isfinite(at_ends[0]):

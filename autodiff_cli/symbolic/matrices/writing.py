@@ -14,7 +14,7 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_order
 from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
 from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
-from autodiff_cli.symbolic.to_tree import expression_tree
+from autodiff_cli.symbolic.to_tree import expression_tree, with_names_replaced
 
 _ONE, _TWO = Fraction(1), Fraction(2)
 _CALLS = {"inverse": "inv", "determinant": "det", "product": "prod"}
@@ -171,18 +171,9 @@ class Writer:
 
     def formula_tree(self, formula: Formula) -> Syntax:
         """Return the expression of an elementwise formula, in which the trees of arrays replace their symbols."""
-        tree = self.replaced(expression_tree(self._recognized(self.short_forms.shortest(formula))))
+        tree = expression_tree(self._recognized(self.short_forms.shortest(formula)))
+        tree = with_names_replaced(tree, lambda name: self.trees[self.algebra.symbol(name)] if name.startswith("%") else None)
         return tree if isinstance(self.short_forms, AccurateForms) else self._scaled(tree)  # a vector is scaled in less time
-
-    def replaced(self, tree: Syntax) -> Syntax:
-        """Replace the names of arrays in a tree by their expressions."""
-        results: dict[Syntax, Syntax] = {}
-        for node in postorder([tree], lambda node: node.children):
-            if node.kind == "name" and node.children[0].text.startswith("%"):
-                results[node] = self.trees[self.algebra.symbol(node.children[0].text)]
-            else:
-                results[node] = node.with_children([results[child] for child in node.children])
-        return results[tree]
 
     def _scaled(self, tree: Syntax) -> Syntax:
         """Multiply the first matrix of a product by numbers, as in ``2*A.T @ r``; products of matrices are the last factors."""
