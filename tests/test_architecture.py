@@ -203,7 +203,7 @@ def test_no_room_grows() -> None:
     assert not grown, "more lines than the budgets: take something away, or raise the budget and say why in docs/design.md"
 
 
-MOST_LINES = 75_434
+MOST_LINES = 75_950
 """The most lines of the package: whoever adds takes as many away.  It is to fall to 76,000."""
 
 
