@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, counted
+from autodiff_cli.autograd.primitives.argument_kinds import EXACT, MOST, whole_as_integers
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
 from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
@@ -81,7 +81,7 @@ def as_index_key(key: object) -> Any:
         result = result._data
     # All numbers in a program are floating-point numbers.
     if isinstance(result, (np.ndarray, np.generic)):
-        whole = counted(result)
+        whole = whole_as_integers(result)
         if whole is not result:
             return whole
     return key if isinstance(key, Tensor) else result

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.argument_kinds import counted
+from autodiff_cli.autograd.primitives.argument_kinds import whole_as_integers
 from autodiff_cli.autograd.primitives.structural import add_at, dimension
 from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape, Value, array_of
 from autodiff_cli.errors import GraphError, IndexOutOfRange, ShapeError
@@ -118,7 +118,7 @@ def searched(sequence: Array, values: Array, right: bool) -> Any:
 
 
 def counts(x: Array, weights: Array | None, minlength: int) -> Any:
-    x = counted(x)
+    x = whole_as_integers(x)
     if x.ndim != 1 or x.dtype.kind not in "iub" or (x.size and x.min() < 0):
         raise GraphError("bincount only supports 1-d non-negative integral inputs.")
     return np.bincount(x, weights, minlength)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import operand
+from autodiff_cli.autograd.primitives.argument_kinds import checked_operand
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.types import Number, Operand
 from autodiff_cli.autograd.tensor import Tensor
@@ -26,7 +26,7 @@ def remainder(x: Operand, y: Operand) -> Any:
 @rules.declare.described
 def pow(input: Operand, exponent: Operand) -> Any:
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
-        return operand(input, "pow") ** operand(exponent, "pow", "exponent", 2)
+        return checked_operand(input, "pow") ** checked_operand(exponent, "pow", "exponent", 2)
     if isinstance(input, Tensor) and (input._data if type(input) is Tensor else input).dtype.kind == "b":
         from autodiff_cli.ops.casts import to
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import operand, whole_numbers
+from autodiff_cli.autograd.primitives.argument_kinds import checked_operand, whole_numbers
 from autodiff_cli.autograd.primitives.structural import dimension, slice_key, stack
 from autodiff_cli.autograd.primitives.types import Positions, Value, Wholes, array_of
 from autodiff_cli.autograd.tensor import Tensor, add_methods
@@ -201,7 +201,7 @@ add_methods(unfold=_unfold)
 def _each_at_least(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     """Return one tensor, or several as a tuple, with at least ``ndim`` dimensions."""
     given = x if isinstance(x, (list, tuple)) else (x, *more)
-    arrays = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(operand(x, f"atleast_{ndim}d")) for x in given]
+    arrays = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(checked_operand(x, f"atleast_{ndim}d")) for x in given]
     result = tuple(_with_dimensions(x, ndim) for x in arrays)
     return result if more or isinstance(x, (list, tuple)) else result[0]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import counted
+from autodiff_cli.autograd.primitives.argument_kinds import whole_as_integers
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
 from autodiff_cli.autograd.primitives.structural import add_at
 from autodiff_cli.autograd.primitives.types import Positions, Value, array_of
@@ -29,7 +29,7 @@ from autodiff_cli.ops.rules.positions import dropped
 def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
     if weights is None:
         return occurrences(x, minlength)
-    numbers = counted(np.asarray(array_of(x)))
+    numbers = whole_as_integers(np.asarray(array_of(x)))
     length = max(minlength, int(numbers.max(initial=-1)) + 1)
     counts(numbers, None, 0)
     return dropped(weights, (length,), 0, numbers)

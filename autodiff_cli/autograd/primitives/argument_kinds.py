@@ -42,6 +42,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 EXACT = 2**53
 """The number up to which every integer can be represented exactly as a float."""
 _LONGEST_TEXT = 60
+"""The most characters of a value in a message, and the most elements of a list."""
 
 
 Argument = Any
@@ -82,7 +83,7 @@ def how_many(least: int, most: int) -> str:
 def bind(
     name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments of a call in the order of the parameters.
+    """Return the arguments of a call of the function ``name`` in the order of the parameters; the last have the ``defaults``.
 
     Raises:
         ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
@@ -112,8 +113,8 @@ PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float
 """The usual types of a first argument that is not a tensor; VJP rules pass arrays."""
 
 
-def operand(value: Argument, name: str, parameter: str = "x", position: int = 1) -> Any:
-    """Return the first argument of a function, which is a tensor, an array of numbers or a number.
+def checked_operand(value: Argument, name: str, parameter: str = "x", position: int = 1) -> Any:
+    """Check that an argument of a function is a tensor, an array of numbers or a number, and return it.
 
     Args:
         value: the argument.
@@ -168,7 +169,7 @@ class Kind:
 
 
 def _single_number(value: Argument) -> Any:
-    """Return the number in a tensor or an array without dimensions; return any other value unchanged."""
+    """Return the number in a 0-d tensor or array, any other value unchanged; refuse tensors that require grad or have a shape."""
     if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):
         raise Unfit
     if isinstance(value, (np.generic, Tensor)) or (isinstance(value, np.ndarray) and not value.ndim):
@@ -201,7 +202,7 @@ def whole_between(least: int, most: int) -> Callable[[Argument], int]:
 
 
 def instance(*types: Any) -> Callable[[Argument], Any]:
-    """Return a function that returns an instance of one of the types unchanged, and refuses other values."""
+    """Return a function that returns an instance of one of the types unchanged; it refuses other values, and always ``bytes``."""
 
     def take(value: Argument) -> Any:
         if not isinstance(value, types) or isinstance(value, bytes):
@@ -217,23 +218,25 @@ def _as_wholes(value: Argument) -> Any:
 
 
 def number(value: Argument) -> Any:
-    """Convert to a Python number; a whole number that a float cannot represent becomes a float."""
+    """Convert to a Python number; a whole number above ``EXACT`` becomes a float, because NumPy's integers have 64 bits."""
     value = _single_number(value)
     if not isinstance(value, (int, float)):
         raise Unfit
-    # NumPy does not have integers of arbitrary size.
-    return value if isinstance(value, float) or -EXACT <= value <= EXACT else float(value) if abs(value) < 2**1023 else np.inf
+    if isinstance(value, float) or -EXACT <= value <= EXACT:
+        return value
+    return float(value) if abs(value) < 2**1023 else np.inf
 
 
 def _as_flag(value: Argument) -> bool:
+    """Convert a boolean, or the number 0 or 1, to a boolean."""
     value = _single_number(value)
-    if value not in (0, 1) if isinstance(value, (int, float)) else True:
+    if not isinstance(value, (int, float)) or value not in (0, 1):
         raise Unfit
     return bool(value)
 
 
 def _as_dtype(value: Argument) -> Any:
-    """Convert the name of a type, or a type, to a NumPy dtype."""
+    """Convert the name of a type, or a type, to a NumPy dtype; refuse ``None`` and lists, which are types for NumPy."""
     try:
         result = None if value is None or isinstance(value, (list, tuple)) else np.dtype(value)
     except (TypeError, ValueError):
@@ -255,6 +258,7 @@ def _as_tensor(value: Argument) -> Any:
 
 
 def _as_array(value: Argument) -> Any:
+    """Convert a tensor, a number or nested lists to an array."""
     try:
         return np.asarray(getattr(value, "_data", value))
     except (ValueError, TypeError):  # rows of different lengths
@@ -262,6 +266,7 @@ def _as_array(value: Argument) -> Any:
 
 
 def _as_mask(value: Argument) -> Any:
+    """Convert to an array of booleans; refuse numbers."""
     array = _as_array(value)
     if array.dtype.kind != "b":
         raise Unfit
@@ -269,13 +274,14 @@ def _as_mask(value: Argument) -> Any:
 
 
 def _as_positions(value: Argument) -> Any:
-    array = counted(_as_array(value))
+    """Convert to an array of whole numbers; refuse booleans and fractions."""
+    array = whole_as_integers(_as_array(value))
     if array.dtype.kind != "i":
         raise Unfit
     return array
 
 
-def counted(array: Array | np.generic) -> Any:
+def whole_as_integers(array: Array | np.generic) -> Any:
     """Convert floating-point numbers to integers if all are whole 64-bit numbers; return any other array unchanged."""
     if array.dtype.kind == "f" and np.all((array == np.floor(array)) & (np.abs(array) < MOST)):
         return array.astype(np.int64)
@@ -347,7 +353,7 @@ Check = tuple[int, str, Any, Kind]
 def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping[str, Kind]) -> tuple[Check, ...]:
     """Return the checks that ``converted`` applies, one for each parameter that has a kind.
 
-    The ``defaults`` belong to the last parameters.
+    The ``defaults`` belong to the last parameters.  ``Unfit``, which is never an argument, stands for a missing default.
     """
     last = dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
     return tuple((i, name, last.get(name, Unfit), kinds[name]) for i, name in enumerate(parameters) if name in kinds)
@@ -365,47 +371,52 @@ def converted(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequ
 
 def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that checks and converts the arguments of a function by their kinds."""
+    return lambda function: _converting(function, kinds)
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        code = function.__code__
-        count = code.co_argcount
-        is_open = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
-        own = code.co_varnames[: count + code.co_kwonlyargcount]
-        names = own[:count] if is_open else own
-        defaults = (*(function.__defaults__ or ()), *(() if is_open else (function.__kwdefaults__ or {}).values()))
-        checks = checks_of(names, defaults, kinds)
-        required = count - len(function.__defaults__ or ())
-        first = checks[0][0] if checks else count
-        has_tensor = count > 0 and names[0] not in kinds  # a parameter without a kind takes a tensor
 
-        @functools.wraps(function)
-        def checked(*args: Argument, **kwargs: Argument) -> Any:
-            name, named = checked.__name__, kwargs
-            values: Sequence[Any] = args
-            try:
-                if is_open:
-                    renamed = {parameter_for(k, own): v for k, v in kwargs.items()}
-                    named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in renamed.items()}
-                elif kwargs or not required <= len(args) <= count:
-                    values, named = bind(name, names, defaults, args, kwargs), {}
-                if has_tensor and values and type(values[0]) is not Tensor:
-                    operand(values[0], name, names[0])
-                if len(values) > first:
-                    values = converted(name, checks, values)
-                if len(values) > count and not is_open:
-                    named = dict(zip(names[count:], values[count:], strict=True))
-                    values = values[:count]
-                return function(*values, **named)
-            except ValuesNeeded:
-                return example_by_example(checked, args, kwargs)
-            except AttributeError:  # a plain number does not have a shape
-                if args and isinstance(args[0], (int, float)):
-                    raise ArgumentError(f"{name} cannot be applied to the number {value_text(args[0])}") from None
-                raise
+def _converting(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Callable[..., Any]:
+    """Return a function that checks and converts its arguments, and calls ``function``; see ``takes``.
 
-        return checked
+    If the first parameter has no kind, it takes a tensor, an array or a number.  Keyword-only parameters may be given by position,
+    unless ``function`` takes any number of arguments (``*args`` or ``**kwargs``).
+    """
+    code = function.__code__
+    count = code.co_argcount
+    is_open = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    own = code.co_varnames[: count + code.co_kwonlyargcount]
+    names = own[:count] if is_open else own
+    defaults = (*(function.__defaults__ or ()), *(() if is_open else (function.__kwdefaults__ or {}).values()))
+    required = count - len(function.__defaults__ or ())
+    checks = checks_of(names, defaults, kinds)
+    first_checked = checks[0][0] if checks else count
+    has_tensor = count > 0 and names[0] not in kinds
 
-    return decorate
+    @functools.wraps(function)
+    def checked(*args: Argument, **kwargs: Argument) -> Any:
+        name, named = checked.__name__, kwargs
+        values: Sequence[Any] = args
+        try:
+            if is_open:
+                renamed = {parameter_for(k, own): v for k, v in kwargs.items()}
+                named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in renamed.items()}
+            elif kwargs or not required <= len(args) <= count:
+                values, named = bind(name, names, defaults, args, kwargs), {}
+            if has_tensor and values and type(values[0]) is not Tensor:
+                checked_operand(values[0], name, names[0])
+            if len(values) > first_checked:
+                values = converted(name, checks, values)
+            if len(values) > count and not is_open:
+                named = dict(zip(names[count:], values[count:], strict=True))
+                values = values[:count]
+            return function(*values, **named)
+        except ValuesNeeded:
+            return example_by_example(checked, args, kwargs)
+        except AttributeError:  # a plain number does not have a shape
+            if args and isinstance(args[0], (int, float)):
+                raise ArgumentError(f"{name} cannot be applied to the number {value_text(args[0])}") from None
+            raise
+
+    return checked
 
 
 def example_by_example(function: Callable[..., Any], args: Sequence[Argument], kwargs: Mapping[str, Argument]) -> Any:
@@ -421,9 +432,9 @@ def example_by_example(function: Callable[..., Any], args: Sequence[Argument], k
 
 
 def whole_numbers(name: str, parameter: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return whole numbers that were given as separate arguments or as one list."""
+    """Return whole numbers that were given as separate arguments or as one list, such as the shape of ``reshape``."""
     values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (list, tuple)) else arguments
-    for value in values:
+    for value in values:  # all() would take longer
         if type(value) is not int:
             break
     else:

@@ -1,4 +1,4 @@
-"""Arguments of calls: conversion to a in_common_type type, and errors for unsuitable arguments."""
+"""Arguments of calls: conversion to a common type, and errors for unsuitable arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, promote
-from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, PLAIN, Argument, operand, value_text
+from autodiff_cli.autograd.primitives.argument_kinds import LEAST, MOST, PLAIN, Argument, checked_operand, value_text
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ArgumentError, AutodiffError, DtypeError, IndexOutOfRange, ShapeError
@@ -24,14 +24,12 @@ NO_BOOLEANS = {
 }
 
 
-def _check_64_bits(value: int) -> int:
-    """Return a whole number of at most 64 bits."""
-    if not LEAST <= value <= MOST:
-        raise ArgumentError(
-            f"a whole number combined with a tensor must have at most 64 bits, not {value.bit_length():,}",
-            hint="convert the number with float()",
-        )
-    return value
+def _too_many_bits(value: int) -> ArgumentError:
+    """Return the error for a whole number of more than 64 bits."""
+    return ArgumentError(
+        f"a whole number combined with a tensor must have at most 64 bits, not {value.bit_length():,}",
+        hint="convert the number with float()",
+    )
 
 
 def plain(value: Argument, beside: Array) -> Any:
@@ -46,7 +44,9 @@ def plain(value: Argument, beside: Array) -> Any:
     if type(value) is float:
         return value
     if isinstance(value, int):
-        return value if LEAST <= value <= MOST else _check_64_bits(value)
+        if LEAST <= value <= MOST:
+            return value
+        raise _too_many_bits(value)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "fib":
         if isinstance(value, np.generic):
             return value.item()
@@ -63,32 +63,34 @@ def on_arrays(primitive: Primitive, args: Sequence[Any]) -> Any:
     """
     for i in primitive.differentiable_args or (0,):
         if type(args[i]) not in PLAIN:
-            operand(args[i], primitive.name, primitive.parameters[i], i + 1)
+            checked_operand(args[i], primitive.name, primitive.parameters[i], i + 1)
     try:
         return primitive.forward(*args)
     except ZeroDivisionError:  # of Python's numbers, where NumPy's numbers give inf
         return primitive.forward(*[np.float64(value) if isinstance(value, (int, float)) else value for value in args])
     except UNFIT as error:
         for i in range(primitive.arity):
-            operand(args[i], primitive.name, primitive.parameters[i], i + 1)
+            checked_operand(args[i], primitive.name, primitive.parameters[i], i + 1)
         raise mismatch(primitive.name, error, args[: primitive.arity]) from None
 
 
 def in_common_type(arguments: Sequence[Any], positions: Sequence[int]) -> list[Any]:
-    """Return the arguments of a call, with the differentiable arrays among them in a common type.
+    """Check the arguments of a call, and return them with the differentiable arrays among them in a common type.
 
     Args:
         arguments: arrays, numbers, masks or positions.
         positions: the positions of the differentiable arguments.
 
     Raises:
+        ArgumentError: if an argument is a whole number of more than 64 bits.
         DtypeError: if an argument is neither a number nor an array of numbers.
     """
     result = list(arguments)
     for i, value in enumerate(result):
         is_places = isinstance(value, (list, tuple)) and i not in positions  # a mask, or a list of positions
         if isinstance(value, int):
-            _check_64_bits(value)
+            if not LEAST <= value <= MOST:
+                raise _too_many_bits(value)
         elif not is_places and not isinstance(value, float) and getattr(value, "dtype", _NO_NUMBERS).kind not in "fib":
             raise DtypeError(f"a tensor can only be combined with a number or a tensor, not {value_text(value)}")
     arrays = [i for i in positions if isinstance(result[i], (np.ndarray, np.generic))]
@@ -104,7 +106,9 @@ def in_common_type(arguments: Sequence[Any], positions: Sequence[int]) -> list[A
 def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffError:
     """Return the error for arguments that a forward computation refused.
 
-    An ``AutodiffError`` is returned unchanged; any other exception is replaced by an error that states types or shapes."""
+    An ``AutodiffError`` is returned unchanged; any other exception is replaced by an error that states types or shapes of the
+    ``values``, which are the tensor arguments as arrays or numbers.
+    """
     if isinstance(error, AutodiffError):
         return error
     shapes = [list(v.shape) if hasattr(v, "shape") else [] for v in values]
@@ -121,6 +125,11 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
             return DtypeError(NO_BOOLEANS[name])
         types = " and ".join(value_text(v) for v in values)
         return DtypeError(f"{name} is not defined for {types}")
+    return _shape_mismatch(name, error, shapes)
+
+
+def _shape_mismatch(name: str, error: Exception, shapes: Sequence[list[int]]) -> ShapeError:
+    """Return the error for arguments of these shapes; the message for two shapes that do not broadcast is PyTorch's."""
     if len(shapes) == 2:
         for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
             if a != b and a != 1 and b != 1 and name != "matmul":

@@ -32,11 +32,11 @@ def _kind(value: Array | float) -> str:
 
 
 def _in_torch_type(forward: Callable[..., Array], data: Array, values: Sequence[Any], arity: int) -> Array:
-    """Return ``data = forward(*values)`` in PyTorch's type: the default type of floats for integers, int64 for uint64."""
+    """Return ``data = forward(*values)`` in PyTorch's type: a default float for integers (``arity`` operands), int64 for uint64."""
     if data.dtype.kind == "f":
         if _kind(values[0]) != "f" and not any(_kind(value) == "f" for value in values[1:arity]):
             if data.dtype.itemsize < 8:  # NumPy computes with int8 in float16: compute again, with int64 in float64
-                data = forward(*(v.astype(np.int64) if _kind(v) in "biu" and _kind(v) else v for v in values))
+                data = forward(*(v.astype(np.int64) if _kind(v) in ("b", "i", "u") else v for v in values))
             return data.astype(default_type(), copy=False)
     elif data.dtype == np.uint64:
         return data.astype(np.int64)
@@ -99,12 +99,13 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 
 def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of an operation on two tensors, either of which may be a plain number."""
+    """Return the function of an operation on two tensors, either of which may be a plain number; this function must be fast."""
     name, forward = primitive.name, primitive.forward
-    first, second = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
+    first_has_rule, second_has_rule = 0 in primitive.differentiable_args, 1 in primitive.differentiable_args
     is_crossed, saves = nodes.is_crossed, bool(nodes.names)
 
     def function(input: Argument, other: Argument) -> Any:
+        # Get the arrays or numbers ``a`` and ``b`` of the operands, in a common type.
         if type(input) is Tensor:
             a = input._data
             if type(other) is Tensor:
@@ -138,16 +139,17 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
             data = forward(a, b)
         except UNFIT as error:
             raise mismatch(name, error, (a, b)) from None
-        by_first = first and type(input) is Tensor and input._requires_grad
-        by_second = second and type(other) is Tensor and other._requires_grad
-        if (by_first or by_second) and is_recording():
+        # Record a node if an operand requires grad.
+        needs_first = first_has_rule and type(input) is Tensor and input._requires_grad
+        needs_second = second_has_rule and type(other) is Tensor and other._requires_grad
+        if (needs_first or needs_second) and is_recording():
             node = _new(nodes.node_type or nodes.create_type())
             edges = (
-                (input._edge or leaf_edge(input)) if by_first else None,
-                (other._edge or leaf_edge(other)) if by_second else None,
+                (input._edge or leaf_edge(input)) if needs_first else None,
+                (other._edge or leaf_edge(other)) if needs_second else None,
             )
-            if is_crossed:
-                node._saved = (other if by_first else None, input if by_second else None)
+            if is_crossed:  # as in a product: the rule of each operand needs the other
+                node._saved = (other if needs_first else None, input if needs_second else None)
             else:
                 node._saved = nodes.saved(edges, (input, other), data) if saves else ()
             return complete_node(node, edges, data)
@@ -157,7 +159,7 @@ def binary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 
 def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
-    """Return the function of an operation on one tensor, followed by plain arguments with defaults."""
+    """Return the function of an operation on one tensor, followed by plain arguments with defaults; it may return a view."""
     name, forward, differentiable, view = primitive.name, primitive.forward, bool(primitive.differentiable_args), primitive.view
     arguments = primitive.binder()
 
@@ -183,7 +185,7 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         if not view:
             return nodes.record(args, data) if recorded else tensor_on(_in_torch_type(forward, data, (values, *args[1:]), 1))
         if recorded and inference_used[0] and is_inference(x):
-            recorded = False
+            recorded = False  # a view of an inference tensor is one too, see ``view_of``
         result = nodes.record(args, data) if recorded else tensor_on(data)
         return view_of(result, x, function, args[1:], "" if recording else created_now()) if shares_memory(data, values) else result
 
@@ -225,12 +227,12 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
 
 
 def shares_memory(data: Array, source: Array) -> bool:
-    """Return whether an array is a view of the memory of another array."""
+    """Return whether an array is a view of the memory of another array, or the same array."""
     return data is source or (data.base is not None and data.base is (source if source.base is None else source.base))
 
 
 def sequence_function(primitive: Primitive, node: str) -> TensorFunction:
-    """Return the function of an operation on a sequence of tensors."""
+    """Return the function of an operation on a sequence of tensors; ``node`` is PyTorch's name of the backward node."""
     name, forward, arguments = primitive.name, primitive.forward, primitive.binder()
     slots = tuple((slot, NO_EDGE) for slot in ("shapes", *primitive.parameters[1:]))
     attributes = {

@@ -16,14 +16,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import Kind, takes
 from autodiff_cli.autograd.primitives.calls import binary, general, sequence_function, single, unary
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput, multi_output
 from autodiff_cli.autograd.primitives.nodes import NodeFactory
-from autodiff_cli.autograd.primitives.primitive import (
-    PRIMITIVES,
-    Declared,
-    Primitive,
-    TensorFunction,
-    VjpRule,
-    argument_names,
-)
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Declared, Primitive, TensorFunction, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.registry import FunctionInfo, register
 
 _Operation = TypeVar("_Operation", bound=Declared)
@@ -41,7 +34,7 @@ class Declarations:
         self._module = module
         self._section = module.rpartition(".")[2]
         self._elementwise = elementwise
-        self._rows: dict[str, tuple[Sequence[str] | None, dict[str, Any]]] = {}
+        self._rows: dict[str, tuple[Sequence[str] | None, dict[str, Any]]] = {}  # from ``python`` for ``described``, by name
 
     def __call__(
         self,
@@ -119,12 +112,7 @@ class Declarations:
         return self._add(operation, multi_output(operation, node or node_name(name)), attributes)
 
     def composed(
-        self,
-        name: str,
-        function: TensorFunction,
-        kinds: Mapping[str, Kind],
-        tensors: Sequence[str],
-        **description: Any,
+        self, name: str, function: TensorFunction, kinds: Mapping[str, Kind], tensors: Sequence[str], **description: Any
     ) -> TensorFunction:
         """Declare a function that is composed of other functions.
 
@@ -143,7 +131,7 @@ class Declarations:
         )
 
     def python(self, name: str, checks: Sequence[str] | None, **description: Any) -> None:
-        """Record the description of a function that is written in Python, for ``described``.
+        """Record the description of a function that is written in Python, which ``described`` decorates.
 
         Args:
             name: the name of the function.
@@ -153,13 +141,13 @@ class Declarations:
         self._rows[name] = checks, description
 
     def described(self, function: TensorFunction) -> TensorFunction:
-        """Add a function to the language with the description in its table; for use as a decorator."""
+        """Add a function to the language with the description that ``python`` recorded for it; for use as a decorator."""
         checks, description = self._rows.pop(function.__name__)
         checked = function if checks is None else takes(**{each: description["kinds"][each] for each in checks})(function)
         return self._describe(checked, name=function.__name__.rstrip("_"), **description)
 
     def _add(self, operation: Declared, function: TensorFunction, attributes: Mapping[str, Any]) -> TensorFunction:
-        """Set the function of an operation, and add it to the language.
+        """Set the function of an operation, add it to the language if it is public, and return it.
 
         Args:
             operation: the operation.
@@ -187,13 +175,14 @@ class Declarations:
     def _describe(
         self, function: TensorFunction, *, methods: Sequence[str] | None = None, operator: str | None = None, **description: Any
     ) -> TensorFunction:
-        """Add a function to the language."""
+        """Add a function to the language; see ``FunctionInfo`` for the description, and ``register`` for the others."""
         function.__doc__ = function.__doc__ or description["summary"]
         defaults = {"section": self._section, "samples": (), "edges": (), "smooth": description.get("domain", "")}
         attributes = {key: value for key, value in (defaults | description).items() if value is not None}
         return register(FunctionInfo(function=function, **attributes), methods, operator)
 
     def _name(self, function: TensorFunction, name: str) -> None:
+        """Give a function its name and its module, which messages and the documentation show."""
         function.__name__ = function.__qualname__ = name
         function.__module__ = self._module
 
@@ -206,7 +195,7 @@ def _record(
     statics: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> _Operation:
-    """Return the record of an operation with those attributes that it has."""
+    """Return the record of an operation on ``tensors`` (names) and ``statics``, with those of the attributes that its class has."""
     own: dict[str, Any] = {key: value for key, value in attributes.items() if key in record.fields()}
     return record(name=name, forward=forward, parameters=(*tensors, *statics), defaults=tuple(statics.values()), **own)
 

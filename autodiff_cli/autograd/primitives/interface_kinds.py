@@ -12,17 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import (
-    NUMBER,
-    WHOLE,
-    Argument,
-    Kind,
-    Unfit,
-    either,
-    instance,
-    number,
-    optional,
-)
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, Argument, Kind, Unfit, either, instance, number, optional
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.suggest import suggestion
@@ -31,7 +21,7 @@ _Checked = TypeVar("_Checked", bound=Callable[..., Any])
 
 
 def _one_or_several(item_type: type) -> Callable[[Argument], Any]:
-    """Return a function that accepts an instance of a type, or a list or an iterator of instances."""
+    """Return a function that accepts an instance of a type, a list of instances, or an iterator, which is not read."""
 
     def take(value: Argument) -> Any:
         if isinstance(value, item_type):
@@ -46,13 +36,14 @@ def _one_or_several(item_type: type) -> Callable[[Argument], Any]:
 
 
 def _as_pair(value: Argument) -> Any:
+    """Convert a list of two numbers to a tuple."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise Unfit
     return tuple([number(item) for item in value])
 
 
 def choice(*names: str) -> Kind:
-    """Return the kind of a setting with a few values."""
+    """Return the kind of a setting whose value is one of the names."""
 
     def take(value: Argument) -> str:
         if not isinstance(value, str) or value not in names:
@@ -65,7 +56,7 @@ def choice(*names: str) -> Kind:
 def _as_count(value: Argument) -> Any:
     """Accept a whole number of any size, because the functions have limits of their own."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return value  # of any size: the functions have limits of their own
+        return value
     return WHOLE.take(value)
 
 
@@ -98,24 +89,26 @@ def checks(**kinds: Kind) -> Callable[[_Checked], _Checked]:
 
     In a message, a constructor has the name of its class.
     """
+    return lambda function: _checking(function, kinds)
 
-    def decorate(function: _Checked) -> _Checked:
-        code = function.__code__
-        names = code.co_varnames[: code.co_argcount]
-        known = None if code.co_flags & CO_VARKEYWORDS else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        name = function.__qualname__.removesuffix(".__init__")
 
-        @functools.wraps(function)
-        def checked(*args: Argument, **kwargs: Argument) -> Any:
-            for parameter, value in (*zip(names, args, strict=False), *kwargs.items()):
-                if known is not None and parameter not in known:
-                    variable = f"give values of variables as at={{'{parameter}': 1.0}}" if "at" in kinds else None
-                    message = f"{name}() got an unexpected keyword argument '{parameter}'"
-                    raise ArgumentError(message, hint=suggestion(parameter, known) or variable)
-                if parameter in kinds:
-                    kinds[parameter](value, name, parameter)
-            return function(*args, **kwargs)
+def _checking(function: _Checked, kinds: Mapping[str, Kind]) -> _Checked:
+    """Return a function that checks its arguments and calls ``function``; see ``checks``."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    accepts_any = bool(code.co_flags & CO_VARKEYWORDS)
+    accepted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    name = function.__qualname__.removesuffix(".__init__")
 
-        return checked  # type: ignore[return-value]
+    @functools.wraps(function)
+    def checked(*args: Argument, **kwargs: Argument) -> Any:
+        for parameter, value in (*zip(names, args, strict=False), *kwargs.items()):
+            if parameter not in accepted and not accepts_any:
+                variable = f"give values of variables as at={{'{parameter}': 1.0}}" if "at" in kinds else None
+                message = f"{name}() got an unexpected keyword argument '{parameter}'"
+                raise ArgumentError(message, hint=suggestion(parameter, accepted) or variable)
+            if parameter in kinds:
+                kinds[parameter](value, name, parameter)
+        return function(*args, **kwargs)
 
-    return decorate
+    return checked  # type: ignore[return-value]

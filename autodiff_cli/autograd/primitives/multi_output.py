@@ -9,7 +9,7 @@ from typing import Any
 
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, operand
+from autodiff_cli.autograd.primitives.argument_kinds import Argument, checked_operand
 from autodiff_cli.autograd.primitives.arguments import UNFIT, mismatch
 from autodiff_cli.autograd.primitives.calls import shares_memory
 from autodiff_cli.autograd.primitives.nodes import OpNode
@@ -54,21 +54,20 @@ class MultiOutput(Declared, kw_only=True):
         make: Any = namedtuple
         return make(self.name, self.results)._make if self.results else tuple
 
-    def on(self, x: Tensor, args: Sequence[Any]) -> Sequence[Tensor]:
-        """Return the results for an instance of a subclass of ``Tensor``.
+    def applied_to(self, x: Tensor, args: Sequence[Any]) -> Sequence[Tensor]:
+        """Return the results for an instance of a subclass of ``Tensor``; ``args`` are all arguments, beginning with ``x``.
 
         A class may define ``applied_several(operation, args)``.  For other classes, such as Taylor series, only views are
         supported, which are applied to the coefficients.
         """
         if hasattr(x, "applied_several"):
-            parts: Sequence[Tensor] = x.applied_several(self, args)
-            return parts
+            return x.applied_several(self, args)  # type: ignore[no-any-return]
         if self.view is None:
             raise NoSeriesError(f"{self.name} has no rule for power series")
         return self.views(x, args)
 
     def views(self, x: Tensor, args: Sequence[Any]) -> Sequence[Tensor]:
-        """Return the results as views of ``x``, if they are views."""
+        """Return the results as views of ``x``, for an operation whose results are views; ``args`` begin with ``x``."""
         assert self.view is not None
         return [self.view(x, i, *args[1:]) for i in range(len(self.forward(x._data, *args[1:])))]
 
@@ -76,14 +75,24 @@ class MultiOutput(Declared, kw_only=True):
         """Return whether the i-th result is differentiable."""
         return result.is_floating_point() and not (self.results and self.results[i] in self.constant)
 
+    def record(self, node: MultiOutputNode, args: Sequence[Any], tensors: Sequence[Tensor]) -> None:
+        """Complete a new node of a call with the arguments ``args``, and make the differentiable results its outputs."""
+        x = args[0]
+        node._edges = (x._edge or leaf_edge(x),)
+        node._hooks = None
+        differentiable = [self.is_differentiable(i, tensor) for i, tensor in enumerate(tensors)]
+        values: dict[str, Any] = {"x_shape": x.shape, **dict(zip(self.parameters, args, strict=True))}
+        for i, (name, tensor) in enumerate(zip(self.results, tensors, strict=False)):
+            values[name] = SavedOutput(tensor._data, i if differentiable[i] else None)
+        node._saved = [values[name] for name in self.vjp_arguments]
+        node.describe_outputs(tensors)
+        for i, tensor in enumerate(tensors):
+            if differentiable[i]:
+                tensor._edge, tensor._requires_grad = (node, i), True
+
 
 def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
-    """Return the function of an operation with several results.
-
-    Args:
-        operation: the operation.
-        node: PyTorch's name of the backward node.
-    """
+    """Return the function of an operation with several results; ``node`` is PyTorch's name of the backward node."""
     view, results, arguments = operation.view, operation.results, operation.binder()
     slots = tuple((name, OUTPUT if name in results else 0 if name == "x" else NO_EDGE) for name in operation.vjp_arguments)
     frees = any(edge != NO_EDGE for _, edge in slots)
@@ -94,8 +103,11 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
         args = arguments(call, kwargs)
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):
-            return operation.packed(operation.on(x, args))
-        data: Any = operand(x, operation.name) if type(x) is not Tensor else x._data if view is None else shared_array(x)
+            return operation.packed(operation.applied_to(x, args))
+        if type(x) is Tensor:
+            data: Any = x._data if view is None else shared_array(x)
+        else:
+            data = checked_operand(x, operation.name)
         try:
             arrays = operation.forward(data, *args[1:])
         except UNFIT as error:
@@ -104,25 +116,11 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
             return operation.packed(arrays)
         tensors = [tensor_on(array, None) for array in arrays]
         if x._requires_grad and is_recording():
-            record(x, args, tensors)
+            operation.record(node_type.__new__(node_type), args, tensors)
         if view is not None and tensors and shares_memory(tensors[0]._data, data):
             # Register each result as a view; the tuple is not a tensor.
             for i, tensor in enumerate(tensors):
                 view_of(tensor, x, lambda source, *statics, i=i: view(source, i, *statics), args[1:], created_now("several"))
         return operation.packed(tensors)
-
-    def record(x: Tensor, args: Sequence[Any], tensors: list[Tensor]) -> None:
-        result = node_type.__new__(node_type)
-        result._edges = (x._edge or leaf_edge(x),)
-        result._hooks = None
-        differentiable = [operation.is_differentiable(i, tensor) for i, tensor in enumerate(tensors)]
-        values: dict[str, Any] = {"x_shape": x.shape, **dict(zip(operation.parameters, args, strict=True))}
-        for i, (name, tensor) in enumerate(zip(results, tensors, strict=False)):
-            values[name] = SavedOutput(tensor._data, i if differentiable[i] else None)
-        result._saved = [values[name] for name in operation.vjp_arguments]
-        result.describe_outputs(tensors)
-        for i, tensor in enumerate(tensors):
-            if differentiable[i]:
-                tensor._edge, tensor._requires_grad = (result, i), True
 
     return function

@@ -33,12 +33,16 @@ class OpNode(Node):
         for i, (slot, _) in enumerate(cls.saved_slots):
             setattr(cls, f"_saved_{saved_name(cls.__name__, slot)}", property(partial(_saved_value, i), doc="A saved value."))
 
+    # A saved value can have been changed in place only if some tensor was changed after this node was recorded (``last_change``).
+
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the VJP rules with the arrays of the saved values; see ``Node.apply``."""
         if self._saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
         return self.run_rules(grad, [getattr(value, "_data", value) for value in self._saved], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the VJP rules with the saved values as tensors that have their histories; see ``Node.apply_recorded``."""
         if self._saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
         slots, values = self.saved_slots, list(self._saved)
@@ -48,6 +52,7 @@ class OpNode(Node):
         return self.run_rules(grad, values, needed)
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the VJP rule of each edge that leads to a needed node, with those saved values that the rule names."""
         parts: list[Cotangent | None] = []
         for i, edge in enumerate(self._edges):
             if edge is None or (needed is not None and edge[0] not in needed):
@@ -61,6 +66,7 @@ class OpNode(Node):
         return parts
 
     def release(self) -> None:
+        """Free the saved values, unless they are only numbers and shapes."""
         if self.frees or (self._saved and any(map(_holds_array, self._saved))):
             self._saved = None
 
@@ -87,9 +93,10 @@ class SingleNode(OpNode):
     recover: ClassVar[Callable[..., Array] | None] = None
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the rule whether or not the input is needed; the pass ignores a cotangent that it does not need."""
         saved = self._saved
         if saved is None or last_change[0] > self.sequence_nr:
-            self.check_saved()
+            self.check_saved()  # it may compute the input again, see ``recover``
             saved = self._saved
         if not saved:
             return (self.vjps[0](grad),)
@@ -102,6 +109,7 @@ class SingleNode(OpNode):
         return (self.vjps[0](grad, *[value._data if type(value) is Tensor else value for value in saved]),)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the rule with tensors; the case of at most one saved value does not need a loop."""
         saved = self._saved
         if saved is None or len(saved) > 1 or last_change[0] > self.sequence_nr:
             return OpNode.apply_recorded(self, grad, needed)
@@ -111,6 +119,7 @@ class SingleNode(OpNode):
         return (self.vjps[0](grad, *values),)
 
     def check_saved(self) -> None:
+        """Compute a changed input again from the output, if the operation can, and check all other saved values."""
         if self.recover is not None and isinstance(self._saved, tuple):
             x, out = self._saved
             _, later = changes_since(x, self.sequence_nr)
@@ -125,6 +134,7 @@ class PairNode(OpNode):
     __slots__ = ()
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Return the cotangents of both arguments, ``None`` for an argument that is constant or not needed."""
         saved = self._saved
         if saved is None or last_change[0] > self.sequence_nr:
             self.check_saved()
@@ -153,6 +163,7 @@ class SequenceNode(OpNode):
     frees = False
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the only rule once for each needed tensor of the sequence."""
         return [
             None if edge is None or (needed is not None and edge[0] not in needed) else self.vjps[0](grad, i, *values)
             for i, edge in enumerate(self._edges)
@@ -186,17 +197,17 @@ class NodeFactory:
         self._edge_args = primitive.differentiable_args
         self._arity = primitive.arity
         self._vjps = tuple(vjp for vjp in primitive.vjps.values() if vjp is not None)
-        needed = [argument_names(vjp)[1:] for vjp in self._vjps]
-        self.names = tuple(dict.fromkeys(name for names in needed for name in names))
-        self._picks = tuple(tuple(map(self.names.index, names)) for names in needed)
+        names_by_rule = [argument_names(vjp)[1:] for vjp in self._vjps]
+        self.names = tuple(dict.fromkeys(name for names in names_by_rule for name in names))
+        self._picks = tuple(tuple(map(self.names.index, names)) for names in names_by_rule)
         self._saved_values: tuple[SavedValue, ...] = tuple(
-            (*_source_of(name, primitive.parameters), tuple(i for i, read in enumerate(self._picks) if k in read))
-            for k, name in enumerate(self.names)
+            (*_source_of(name, primitive.parameters), tuple(i for i, names in enumerate(names_by_rule) if name in names))
+            for name in self.names
         )
         self.is_crossed = self._saved_values == (("value", 1, (0,)), ("value", 0, (1,)))
 
     def create_type(self) -> Any:
-        """Create and store the class of the nodes, on first use."""
+        """Create the class of the nodes for the first call, store it in ``node_type``, and return it."""
         edges = [self._slot_edge(source, position) for source, position, _ in self._saved_values]
         attributes = {
             "__slots__": (),
@@ -217,12 +228,7 @@ class NodeFactory:
         return self._edge_args.index(position) if source == "value" and position in self._edge_args else NO_EDGE
 
     def record(self, values: Sequence[Any], data: Array) -> Tensor:
-        """Return the output of a call with an argument that requires grad, as a tensor with a node.
-
-        Args:
-            values: the arguments of the call.
-            data: the result as an array.
-        """
+        """Return the output ``data`` of a call with the arguments ``values``, one of which requires grad, with a node."""
         edges: list[Edge | None] = []
         for i in self._edge_args:
             value = values[i]
@@ -233,18 +239,21 @@ class NodeFactory:
         return complete_node(node, tuple(edges), data)
 
     def saved(self, edges: Sequence[Edge | None], values: Sequence[Any], data: Array) -> list[Any]:
-        """Return the values that the VJP rules need, with ``None`` for a value that no rule of an existing edge needs."""
+        """Return the values that the VJP rules need, with ``None`` for a value that no rule of an existing edge needs.
+
+        See ``record`` for ``values`` and ``data``; an edge is ``None`` for a constant.
+        """
         saved: list[Any] = []
-        for kind, position, readers in self._saved_values:
-            for reader in readers:
-                if edges[reader] is not None:
+        for source, position, rules in self._saved_values:
+            for rule in rules:  # any() would take longer
+                if edges[rule] is not None:
                     break
             else:
                 saved.append(None)
                 continue
-            if kind == "value":
+            if source == "value":
                 saved.append(values[position])
-            elif kind == "output":
+            elif source == "output":
                 saved.append(data)
             else:
                 value = values[position]

@@ -22,6 +22,7 @@ Decomposition = str | Callable[..., str | None]
 
 
 def _undefined(*args: object) -> None:
+    """Stand in for the function of an operation until its declaration sets it."""
     raise NotImplementedError("the function of the primitive is not set")
 
 
@@ -49,7 +50,7 @@ class Declared(Struct, kw_only=True):
     @classmethod
     @cache
     def fields(cls) -> frozenset[str]:
-        """Return the names of the attributes that are given."""
+        """Return the names of the attributes that a declaration gives, without the cached properties."""
         return frozenset({*Declared.__annotations__, *cls.__annotations__})
 
     @cached_property
@@ -133,8 +134,7 @@ def dispatch(function: TensorFunction, args: Sequence[Any]) -> Any:
 def outermost(groups: Iterable[Sequence[Any]]) -> Any:
     """Return the instance of a subclass of ``Tensor`` with the highest ``_level``, the first of them if several have this level.
 
-    Args:
-        groups: sequences of values; the result is ``None`` if they contain only ordinary tensors and other values.
+    The result is ``None`` if the groups contain only ordinary tensors and other values.
     """
     result: Any = None
     for values in groups:

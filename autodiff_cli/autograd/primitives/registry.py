@@ -78,7 +78,7 @@ class FunctionInfo(Struct, kw_only=True):
         return f"{self.name}({', '.join(texts)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the reference entry of this function, for JSON."""
+        """Return the reference entry of this function, for JSON; an empty condition is written as ``everywhere``."""
         return {
             "name": self.name,
             "aliases": list(self.aliases),

@@ -28,10 +28,5 @@ _AT_NODE: dict[str, dict[str, str]] = {
 
 
 def saved_name(node: str, name: str) -> str:
-    """Return PyTorch's name of a saved value.
-
-    Args:
-        node: the name of the node, such as ``PowBackward0``.
-        name: the name of the value in the VJP rules.
-    """
+    """Return PyTorch's name of a value that a node with the name ``node`` saves, from its ``name`` in the VJP rules."""
     return _AT_NODE.get(node, {}).get(name) or _USUAL.get(name, name)

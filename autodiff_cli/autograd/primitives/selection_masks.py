@@ -53,7 +53,7 @@ def mask_contributions(
 def _mask_unselected(
     node: Node, cotangent: Cotangent, parts: Contributions, mask: Mask | None, needed: Collection[Node] | None
 ) -> tuple[Contributions, list[Mask | None]]:
-    """Mask the elements that were not selected: the elements that receive a zero from a cotangent of ones."""
+    """Mask elements that were not selected, which receive a zero from a cotangent of ones; see ``mask_contributions``."""
     data: Any = getattr(cotangent, "_data", cotangent)
     if mask is None and not node.frees:
         # The masks of an indexing operation are computed on first use, because only a later derivative that is not finite needs
@@ -61,19 +61,18 @@ def _mask_unselected(
         saved = [getattr(value, "_data", value) for value in node._saved]
         pulled_back = cache(lambda: node.run_rules(np.ones(data.shape, data.dtype)[()], saved, needed))
         return parts, [cache(partial(_zero_elements, i, pulled_back)) for i in range(len(parts))]
-    selected = np.ones(data.shape, bool) if mask is None else ~np.asarray(mask())
-    pulled = node.apply_again(selected.astype(data.dtype)[()], needed)
+    unmasked = np.ones(data.shape, bool) if mask is None else ~np.asarray(mask())
+    contributions = node.apply_again(unmasked.astype(data.dtype)[()], needed)
     masks = [
-        cache(partial(_zero_elements, i, lambda: pulled)) if is_selected else mask
-        for i, is_selected in enumerate(_are_masked(node, len(pulled)))
+        cache(partial(_zero_elements, i, lambda: contributions)) if selects else mask
+        for i, selects in enumerate(_selects_from(node, len(contributions)))
     ]
-    return [
-        part if selection is None else _with_zeros(part, selection) for part, selection in zip(parts, masks, strict=True)
-    ], masks
+    masked = [part if its_mask is None else _with_zeros(part, its_mask) for part, its_mask in zip(parts, masks, strict=True)]
+    return masked, masks
 
 
-def _are_masked(node: Node, count: int) -> list[bool]:
-    """Return, for each of the inputs of a node, whether elements of it are masked."""
+def _selects_from(node: Node, count: int) -> list[bool]:
+    """Return, for each of the ``count`` inputs of a node, whether the node selects or moves some of its elements."""
     primitive = node.primitive
     if primitive is None or not node.selects:
         return [True] * count  # a linear node moves the masked elements
@@ -81,6 +80,7 @@ def _are_masked(node: Node, count: int) -> list[bool]:
 
 
 def _zero_elements(i: int, contributions: Callable[[], Contributions]) -> Any:
+    """Return where the i-th contribution, which was computed from ones, is 0."""
     return np.asarray(contributions()[i]) == 0
 
 

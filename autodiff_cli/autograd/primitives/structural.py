@@ -63,14 +63,14 @@ def kept_shape(shape: Shape, dim: Dims) -> Shape:
 
 
 def summed(x: Array, shape: Shape) -> Any:
-    """Return the sums over the dimensions along which an array of a shape was broadcast."""
+    """Sum an array to the shape that was broadcast to its shape, the adjoint of broadcasting; any other raises ShapeError."""
     extra = len(x.shape) - len(shape)
     if extra > 0 and x.shape[extra:] == shape:  # the usual case: only leading dimensions are summed
         return np.add.reduce(x, axis=0 if extra == 1 else tuple(range(extra)))
     if extra < 0 or any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
         raise ShapeError(f"expected a gradient of shape {list(shape)}, but got shape {list(x.shape)}")
-    added = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
-    return np.add.reduce(x, axis=added, keepdims=True).reshape(shape)[()] if added else x.reshape(shape)
+    axes = tuple(range(extra)) + tuple(extra + i for i, (n, m) in enumerate(zip(shape, x.shape[extra:], strict=True)) if n != m)
+    return np.add.reduce(x, axis=axes, keepdims=True).reshape(shape)[()] if axes else x.reshape(shape)
 
 
 def _broadcast_scalar(x: Array, shape: Shape) -> Array:
@@ -83,7 +83,7 @@ def _broadcast_scalar(x: Array, shape: Shape) -> Array:
 
 
 def _expand(x: Array, shape: Shape) -> Array:
-    """Return a view in a larger shape, in which -1 keeps a length."""
+    """Return a view in a larger shape, in which -1 keeps a length; a shape that does not fit raises PyTorch's ShapeError."""
     x = np.asarray(x)
     if x.ndim == 0 and shape and min(shape) > 0:
         check_elements(shape)
@@ -148,6 +148,7 @@ copied = declare(
 
 
 def _reshape(x: Array, shape: Shape) -> Array:
+    """Return ``np.reshape(x, shape)``; the error for a shape that does not fit has PyTorch's message."""
     try:
         return np.reshape(x, shape)
     except ValueError:
@@ -177,11 +178,11 @@ def zero_cotangent(g: Cotangent) -> Any:
 
 
 def _where(condition: Array, x: Array, y: Array) -> Array:
+    """Return ``np.where(condition, x, y)``, for scalars in a tenth of the time."""
     if np.ndim(condition) == 0 and np.ndim(x) == 0 and np.ndim(y) == 0:
-        # np.where takes ten times as long for scalars.  As in np.where, the type does not depend on the selected branch.
-        chosen = x if condition else y
-        dtype = np.result_type(x, y)
-        return chosen if type(chosen) is dtype.type else dtype.type(chosen)
+        branch = x if condition else y
+        dtype = np.result_type(x, y)  # does not depend on the branch
+        return branch if type(branch) is dtype.type else dtype.type(branch)
     return np.where(condition, x, y)
 
 
@@ -228,7 +229,7 @@ unindexed: TensorFunction = declare(
 
 
 def _indexing(name: str, view: bool) -> TensorFunction:
-    """Declare indexing, whose nodes are called after ``name``."""
+    """Declare indexing by ``key``, a tuple of parts; the nodes are called after ``name``; ``view`` tells whether it makes views."""
     return declare(
         name,
         # The ellipsis makes the result a view even if it is a single number.
@@ -251,6 +252,7 @@ index_key: TensorFunction = _indexing("index", view=False)
 
 
 def _stack(arrays: Sequence[Array], dim: int) -> Array:
+    """Return ``np.stack(arrays, dim)``; the errors have PyTorch's messages."""
     if any(a.shape != arrays[0].shape for a in arrays):
         shapes = ", ".join(str(list(a.shape)) for a in arrays)
         raise ShapeError(f"stack expects each tensor to be equal size, but got {shapes}")
@@ -275,7 +277,7 @@ def writable(array: Array) -> Array:
 
 
 def strided(array: Array, shape: Shape, strides: Shape) -> Array:
-    """Return a view that begins at the first element of an array, based on the owner of its memory if that can be changed."""
+    """Return a view from the first element of an array on, with strides in bytes; its base is the owner if that is writable."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -345,7 +347,7 @@ as_strided: TensorFunction = declare(
 
 
 def rebase_history(tensor: Tensor, result: Tensor) -> None:
-    """Give ``tensor`` the history of ``result``, and update all views that share its memory.
+    """Give ``tensor`` the history of ``result``, and derive the histories of all views that share its memory again.
 
     Args:
         tensor: the tensor that was changed in place; it may be a view.
@@ -354,7 +356,7 @@ def rebase_history(tensor: Tensor, result: Tensor) -> None:
     source = tensor
     view = None if tensor._extra is None else tensor._extra.view
     if view is not None and result._requires_grad:
-        source = view.source
+        source = view.source  # the view gets its history from the source, in which copy_slices replaces its elements
         before = tensor_on(source._data, source._edge)
         before._requires_grad = source._requires_grad
         result = copy_slices(before, result, view)
@@ -365,9 +367,7 @@ def rebase_history(tensor: Tensor, result: Tensor) -> None:
 def edge_from_source(view: View) -> Edge | None:
     """Record the steps of a view on its source, and return the edge of the result."""
     with always_recording():
-        result = as_strided(view.source, view)
-    edge: Edge | None = result._edge
-    return edge
+        return as_strided(view.source, view)._edge  # type: ignore[no-any-return]
 
 
 def largest(x: Any, dim: int) -> Any:
