@@ -22,6 +22,7 @@ from autodiff_cli.autograd.taylor_mode.recurrences import (
     as_coefficient,
     degree_of,
     flat,
+    is_zero,
     primal_of,
     shape_of,
 )
@@ -44,7 +45,7 @@ class Expansion:
         self.order = order
         self._levels: list[list[Series]] = [[] for _ in range(order + 1)]
         self._known: dict[tuple[Any, ...], Tensor] = {}
-        self._kept: list[Sequence[Operand]] = []  # keeps arguments alive, so that their ids are not reused
+        self._arguments: list[Sequence[Operand]] = []  # keeps arguments alive, so that their ids are not reused
         self._bytes = self._products = 0
         self._needed_order = order  # the ``needed_order`` of new series
 
@@ -77,7 +78,7 @@ class Expansion:
 
     def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
         """Return the result of an operation on a series; the same arguments give the same result object."""
-        return self.cached(primitive, args, lambda: self._result(primitive, args, primitive.function(*map(primal_of, args))))
+        return self.cached(primitive, args, lambda: self._result(primitive, args))
 
     def cached(self, operation: object, args: Sequence[Operand], make: Callable[[], Tensor]) -> Tensor:
         """Return the result of an operation, which ``make`` computes unless it is known for these arguments."""
@@ -90,11 +91,12 @@ class Expansion:
         result = make()
         if key is not None:
             self._known[key] = result
-            self._kept.append(args)
+            self._arguments.append(args)
         return result
 
-    def _result(self, primitive: Primitive, args: Sequence[Operand], result: Tensor) -> Operand:
-        """Return the series of a primitive by the rule of its declaration; ``result`` is its value."""
+    def _result(self, primitive: Primitive, args: Sequence[Operand]) -> Operand:
+        """Return the series of a primitive by the rule of its declaration; its value if no argument depends on the variable."""
+        result = primitive.function(*map(primal_of, args))
         kind: Any = primitive.series
         if kind is None:
             raise NoSeriesError(f"{primitive.name} has no rule for power series")
@@ -102,47 +104,67 @@ class Expansion:
             return result
         if callable(kind):
             return kind(*args)
-        value = result._data[()]
-        if kind == "linear":
-            return self._linear(primitive, args, value)
-        if kind in ("product", "bilinear"):
-            x, y, *statics = args
-            for left, right in ((x, y), (y, x)):
-                if kind == "product" and type(left) in (int, float) and left == 1:
-                    return right
-            recurrence = recurrences.product if kind == "product" else recurrences.bilinear
-            operands = [*_coefficients_of((x, y)), *statics]
-            return self._new_series(value, primitive, operands, recurrence, degree_of(x) + degree_of(y))
-        if kind == "quotient":
-            over, under = args if len(args) == 2 else (1.0, args[0])
-            degree = self.order if type(under) is Series else degree_of(over)
-            return self._new_series(value, primitive, _coefficients_of((over, under)), recurrences.quotient, degree)
-        degree = self.order
-        if kind == "power":
-            exponent = args[1]
-            if exponent == 1:
-                return args[0]
-            if exponent >= 0 and float(exponent).is_integer():
-                degree = int(exponent) * degree_of(args[0])
-        is_total = kind == "total" and value.shape != np.broadcast_shapes(*map(shape_of, args))
-        return self._new_series(value, primitive, args, recurrences.total if is_total else recurrences.chain, degree)
+        series: Operand = getattr(self, f"_{kind}")(primitive, args, result._data[()])
+        return series
+
+    # The rules, named after the values of ``series`` in declarations.  Each returns the result for ``args``, whose coefficient of
+    # order 0 is ``value``: a new series, or an argument that is equal to the result.
+
+    def _chain(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of an elementwise primitive."""
+        return self._new_series(value, primitive, args, recurrences.chain, self.order)
+
+    def _power(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of a power with a constant exponent; a whole power of a polynomial is a polynomial."""
+        base, exponent = args
+        if exponent == 1:
+            return base
+        degree = int(exponent) * degree_of(base) if exponent >= 0 and float(exponent).is_integer() else self.order
+        return self._new_series(value, primitive, args, recurrences.chain, degree)
+
+    def _total(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of a scalar of all elements of the arguments; for scalar arguments, there is nothing to add up."""
+        is_elementwise = value.shape == np.broadcast_shapes(*map(shape_of, args))
+        return self._new_series(value, primitive, args, recurrences.chain if is_elementwise else recurrences.total, self.order)
+
+    def _product(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of an elementwise product; the product with the number 1 is the other factor."""
+        x, y = args
+        if type(x) in (int, float) and x == 1:
+            return y
+        if type(y) in (int, float) and y == 1:
+            return x
+        return self._new_series(value, primitive, _coefficients_of(args), recurrences.product, degree_of(x) + degree_of(y))
+
+    def _bilinear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of another product, such as that of two matrices."""
+        x, y, *statics = args
+        operands = [*_coefficients_of((x, y)), *statics]
+        return self._new_series(value, primitive, operands, recurrences.bilinear, degree_of(x) + degree_of(y))
+
+    def _quotient(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
+        """Return the series of a quotient, or of the reciprocal of the only argument."""
+        over, under = args if len(args) == 2 else (1.0, args[0])
+        degree = self.order if type(under) is Series else degree_of(over)
+        return self._new_series(value, primitive, _coefficients_of((over, under)), recurrences.quotient, degree)
 
     def _linear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
-        """Return the series of a linear primitive."""
+        """Return the series of a linear primitive; ``where`` with one condition for all elements is the selected argument."""
         if primitive.name == "where" and np.ndim(array_of(args[0])) == 0:
-            chosen = args[1] if array_of(args[0]) else args[2]
-            if shape_of(chosen) == value.shape:
-                return chosen
+            branch = args[1] if array_of(args[0]) else args[2]
+            if shape_of(branch) == value.shape:
+                return branch
         degree = max(degree_of(operand) for operand in flat(primitive, args))
         return self._new_series(value, primitive, _linear_args(primitive, args), recurrences.linear, degree)
 
     def _new_series(
         self, value: Array, primitive: Primitive | None, args: Sequence[Operand], recurrence: Recurrence, degree: int
     ) -> Series:
+        """Return a new series, whose coefficient of order 0 is ``value``; without a primitive, it is the variable."""
         series = Series.__new__(Series)
         series._data = value
         if np.ndim(value):
-            self._count(np.size(value), min(degree, self._needed_order) + 1)
+            self._count_cost(np.size(value), min(degree, self._needed_order) + 1)
         series._requires_grad = True
         series._edge = series._extra = None
         series.coefficients = [as_coefficient(value)]
@@ -158,8 +180,8 @@ class Expansion:
         self._levels[self._needed_order].append(series)
         return series
 
-    def _count(self, size: int, terms: int) -> None:
-        """Check the memory and the time for the coefficients of a series; each coefficient needs two arrays and a convolution."""
+    def _count_cost(self, size: int, terms: int) -> None:
+        """Check memory and time: each coefficient (``terms``) needs two arrays of ``size`` 8-byte numbers, and a convolution."""
         self._bytes += 16 * size * terms
         self._products += size * terms**2 // 2
         check_bytes(self._bytes)
@@ -174,40 +196,10 @@ class Expansion:
             self._needed_order = order - 1
             for series in self._levels[order]:
                 if series.recurrence is recurrences.chain or series.recurrence is recurrences.total:
-                    series.local_derivatives = self._local_derivatives(series, order)
-
-    def _local_derivatives(self, series: Series, needed_order: int) -> list[LocalDerivative]:
-        """Return the derivatives of a series with respect to its arguments, as series to ``needed_order - 1``."""
-        primitive = series.primitive
-        assert primitive is not None
-        # Only the value of the last derivative is needed: compute it with numbers instead of series.
-        last = needed_order == 1
-        pairs = zip(primitive.parameters, series.args, strict=True)
-        values = {name: array_of(arg) if last or type(arg) is Tensor else arg for name, arg in pairs}
-        for name, vjp in primitive.vjps.items():  # VJP rules compute with numbers, not with booleans
-            if vjp is not None and getattr(values[name], "dtype", None) == np.bool_:
-                values[name] = values[name].astype(np.int64)
-        values["out"] = series._data if last else series
-        derivatives = []
-        for name, vjp in primitive.vjps.items():
-            argument = series.args[primitive.parameters.index(name)]
-            if vjp is None or type(argument) is not Series:
-                continue
-            names = argument_names(vjp)[1:]
-            others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]
-            derivative = vjp(1.0, *others)
-            selected: Any = True
-            if type(derivative) is not Series:
-                derivative = as_coefficient(array_of(derivative))
-                if not np.all(derivative):
-                    # The rule masks elements that were not selected: nan does not pass there, but does where a factor is 0.
-                    selected = (derivative != 0) | (array_of(vjp(math.nan, *others)) != 0)
-                    if not np.any(selected):
-                        continue
-            derivatives.append((argument, derivative, selected))
-        if not derivatives:
-            series.degree = 0
-        return derivatives
+                    # Only the value of the last derivative is needed: compute it with arrays instead of series.
+                    series.local_derivatives = _local_derivatives(series, with_arrays=order == 1)
+                    if not series.local_derivatives:
+                        series.degree = 0
 
     def _find_constants(self) -> None:
         """Find the constant series, which do not contribute even if the derivative with respect to them is nan.
@@ -220,6 +212,8 @@ class Expansion:
             changed = False
             for level in reversed(self._levels):
                 for series in level:
+                    parts = series.local_derivatives
+                    series.local_derivatives = [part for part in parts if part[0].degree and not is_zero(part[1])]
                     degree = recurrences.degree_now(series)
                     if degree < series.degree:
                         series.degree, changed = degree, True
@@ -230,13 +224,48 @@ class Expansion:
             for order in range(self.order, k - 1, -1):
                 for series in self._levels[order]:
                     coefficient = series.recurrence(series, k) if k <= series.degree else 0.0
-                    if len(series.coefficients) == k:
+                    if len(series.coefficients) == k:  # the variable has its coefficient of order 1 from the start
                         series.coefficients.append(coefficient)
                         series.scaled_coefficients.append(k * coefficient)
 
 
+def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivative]:
+    """Return the derivatives of a series with respect to its arguments; ``with_arrays``, only their coefficients of order 0."""
+    primitive = series.primitive
+    assert primitive is not None
+    values = _rule_values(primitive, series, with_arrays)
+    derivatives = []
+    for name, vjp in primitive.vjps.items():
+        argument = series.args[primitive.parameters.index(name)]
+        if vjp is None or type(argument) is not Series:
+            continue
+        names = argument_names(vjp)[1:]
+        others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]
+        derivative = vjp(1.0, *others)
+        selected: Any = True
+        if type(derivative) is not Series:
+            derivative = as_coefficient(array_of(derivative))
+            if not np.all(derivative):
+                # The rule masks elements that were not selected: nan does not pass there, but does where a factor is 0.
+                selected = (derivative != 0) | (array_of(vjp(math.nan, *others)) != 0)
+        if selected is True or np.any(selected):
+            derivatives.append((argument, derivative, selected))
+    return derivatives
+
+
+def _rule_values(primitive: Primitive, series: Series, with_arrays: bool) -> dict[str, Any]:
+    """Return the values that VJP rules may name: the arguments of a series and its result ``out``, as series or as arrays."""
+    pairs = zip(primitive.parameters, series.args, strict=True)
+    values = {name: array_of(arg) if with_arrays or type(arg) is Tensor else arg for name, arg in pairs}
+    for name, vjp in primitive.vjps.items():  # VJP rules compute with numbers, not with booleans
+        if vjp is not None and getattr(values[name], "dtype", None) == np.bool_:
+            values[name] = values[name].astype(np.int64)
+    values["out"] = series._data if with_arrays else series
+    return values
+
+
 def _depends_on_variable(primitive: Primitive, args: Sequence[Operand]) -> bool:
-    """Return whether a differentiable argument is a series."""
+    """Return whether a differentiable argument is a series; a sequence contains one, otherwise Taylor mode would not be called."""
     if primitive.of_sequence:
         return True
     for i in primitive.differentiable_args:  # noqa: SIM110  the innermost loop
@@ -246,6 +275,7 @@ def _depends_on_variable(primitive: Primitive, args: Sequence[Operand]) -> bool:
 
 
 def _coefficients_of(args: Sequence[Operand]) -> list[Series | Coefficient]:
+    """Return the arguments with each constant as a coefficient."""
     return [operand if type(operand) is Series else as_coefficient(array_of(operand)) for operand in args]
 
 
@@ -253,7 +283,7 @@ _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 
 def _key_of(operand: Operand) -> Any:
-    """Return a key that is equal for identical operands."""
+    """Return a key that is equal for identical operands, and for equal numbers of the same type."""
     kind = type(operand)
     if kind is Series or kind is Tensor or kind is np.ndarray:
         return id(operand)

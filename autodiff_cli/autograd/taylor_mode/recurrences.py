@@ -46,16 +46,8 @@ class Series(Tensor):
     """
 
     __slots__ = (
-        "args",
-        "coefficients",
-        "degree",
-        "expansion",
-        "local_derivatives",
-        "needed_order",
-        "primal",
-        "primitive",
-        "recurrence",
-        "scaled_coefficients",
+        *("args", "coefficients", "degree", "expansion", "local_derivatives"),
+        *("needed_order", "primal", "primitive", "recurrence", "scaled_coefficients"),
     )
 
     coefficients: list[Coefficient]
@@ -152,7 +144,7 @@ def quotient(series: Series, k: int) -> Coefficient:
 
 
 def chain(series: Series, k: int) -> Coefficient:
-    """Return the coefficient of an elementwise function, by the chain rule."""
+    """Return the coefficient v[k] of an elementwise function: k*v[k] is the sum of j*u[j]*w[k-j] over its arguments u."""
     result: Any = 0.0
     for u, w, selected in series.local_derivatives:
         if type(w) is Series:
@@ -198,8 +190,6 @@ def degree_now(series: Series) -> int:
     """Return the degree of a series for the currently known degrees of its arguments."""
     args, recurrence = series.args, series.recurrence
     if recurrence is chain or recurrence is total:
-        if any(not u.degree or is_zero(w) for u, w, _ in series.local_derivatives):
-            series.local_derivatives = [part for part in series.local_derivatives if part[0].degree and not is_zero(part[1])]
         return series.degree if series.local_derivatives else 0
     if recurrence is product or recurrence is bilinear:
         return degree_of(args[0]) + degree_of(args[1])
@@ -211,6 +201,7 @@ def degree_now(series: Series) -> int:
 
 
 def _primitive_of(series: Series) -> Primitive:
+    """Return the operation of a series other than the variable."""
     assert series.primitive is not None
     return series.primitive
 
