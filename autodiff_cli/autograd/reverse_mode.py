@@ -105,11 +105,18 @@ def grad(
     else:
         transformed = outermost((starts, targets))
         transformed = outermost((gradients,)) if transformed is None else transformed
-        if transformed is not None:
-            options = (retain_graph, create_graph, allow_unused, materialize_grads)
-            through = transformed.differentiated(starts, targets, grad_outputs, *options)
-            if through is not NotImplemented:
-                return dict(zip(inputs, through, strict=True)) if isinstance(inputs, dict) else tuple(through)
+        if transformed is not None:  # a dual or batched tensor
+            results = transformed.differentiated(
+                starts,
+                targets,
+                grad_outputs,
+                retain_graph=retain_graph,
+                create_graph=create_graph,
+                allow_unused=allow_unused,
+                materialize_grads=materialize_grads,
+            )
+            if results is not NotImplemented:
+                return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
         roots = _root_edges(starts, grad_outputs, create_graph)
         edges = [_input_edge(tensor, i) for i, tensor in enumerate(targets)]
         captured = run_backward(roots, keep, create_graph, edges, accumulates=False)
@@ -143,7 +150,7 @@ def _as_writable_tensor(value: Cotangent) -> Tensor:
 def _gradient_of_unused(
     tensor: Differentiable, i: int, create_graph: bool, materialize: bool, allowed: bool | None
 ) -> Tensor | None:
-    """Return the gradient of an input that the outputs do not depend on."""
+    """Return the gradient of the i-th input, which the outputs do not depend on: zeros to ``materialize``, ``None`` if allowed."""
     if materialize:
         if isinstance(tensor, GradientEdge):
             raise GraphError("materialize_grads cannot be used when the given input is a GradientEdge")
@@ -182,7 +189,7 @@ def _checked_inputs(inputs: Inputs, caller: str) -> list[Differentiable]:
 
 
 def _input_edge(tensor: Differentiable, index: int) -> Edge:
-    """Return the edge of an input."""
+    """Return the edge of an input; ``index`` is its number, for messages."""
     if isinstance(tensor, GradientEdge):
         return tensor.node, tensor.output_nr
     if not tensor._requires_grad:
@@ -239,14 +246,13 @@ def _root_cotangent(edge: Edge, gradient: Tensor | None, index: int, create_grap
 
 
 def _batch_size(outputs: list[Differentiable], batches: Sequence[Tensor | None]) -> int:
-    """Return the length of the first dimension of the initial gradients."""
+    """Return the length of the first dimension of the initial gradients, which counts the examples, after checks."""
     for i, (output, batch) in enumerate(zip(outputs, batches, strict=False)):
         if batch is None or not batch.shape:
             continue
-        edge = output if isinstance(output, GradientEdge) else output._edge
         shape = output.shape if isinstance(output, Tensor) else output.node.output_type(output.output_nr)[0]
         if batch.shape[1:] != shape:
-            if isinstance(edge, GradientEdge):
+            if isinstance(output, GradientEdge):
                 raise GraphError("Batched grads are not supported with GradientEdge")
             raise ShapeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "

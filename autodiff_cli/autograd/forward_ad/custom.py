@@ -47,27 +47,29 @@ def custom_tangents(
         ]
     node._in_jvp = True
     try:
-        moved = function.jvp(node, *arguments)
+        returned = function.jvp(node, *arguments)
     finally:
         node._in_jvp = False
     outputs = result if isinstance(result, tuple) else (result,)
-    results = list(moved) if isinstance(moved, tuple) else [moved]
+    results = list(returned) if isinstance(returned, tuple) else [returned]
     if len(results) != len(outputs):
         raise GraphError(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(results)})",
             hint="return one tangent from jvp for each result of forward",
         )
     for i, (output, tangent) in enumerate(zip(outputs, results, strict=True)):
-        if tangent is not None and not isinstance(tangent, Tensor):
-            raise DtypeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {i}.")
-        constant = (
-            not isinstance(output, Tensor) or not output.is_floating_point() or any(output is other for other in node._constant)
-        )
-        if constant and tangent is not None:
-            raise GraphError(
-                f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
-                "differentiable Tensor.You should return None at that position instead."
-            )
         if tangent is not None:
-            check_size(output, tangent)
+            _check_tangent(node, i, output, tangent)
     return results
+
+
+def _check_tangent(node: FunctionNode, i: int, output: Any, tangent: Any) -> None:
+    """Check the tangent that ``jvp`` returned for the i-th result: a tensor of its shape, if the result is differentiable."""
+    if not isinstance(tangent, Tensor):
+        raise DtypeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {i}.")
+    if not isinstance(output, Tensor) or not output.is_floating_point() or any(output is other for other in node._constant):
+        raise GraphError(
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+            "differentiable Tensor.You should return None at that position instead."
+        )
+    check_size(output, tangent)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.forward_ad.custom import custom_tangents
 from autodiff_cli.autograd.forward_ad.reverse import gradients
-from autodiff_cli.autograd.forward_ad.rules import RULES, Rule, rules_of, several_tangents
+from autodiff_cli.autograd.forward_ad.rules import Rule, rules_of, several_tangents
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, next_level, outermost
@@ -72,23 +72,25 @@ class Dual(Tensor):
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
         """Return the result of a primitive for arguments with at least one dual tensor of the level of this tensor."""
         level = self._forward[2]
-        rules = RULES.get(primitive) or rules_of(primitive)
+        rules = rules_of(primitive)
         if rules.on_arrays is not None and level.is_open:
             quick = _applied_to_arrays(rules.on_arrays, primitive, args, level)
             if quick is not None:
                 return quick
-        primals, tangents, active = _unpacked(primitive, args, level)
+        primals, tangents, has_tangent = _unpacked(primitive, args, level)
         out = primitive.function(*primals)
-        if not active:
+        if not has_tangent:
             return out
         composed: Any = primitive.series
         tangent = split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
         if tangent is None:
             return out
-        return dual(out, tangent if tangent is not tangents[0] else tangent + 0.0, level)
+        if tangent is tangents[0]:  # each tangent has memory of its own, because a dual tensor can be changed in place
+            tangent = tangent + 0.0
+        return dual(out, tangent, level)
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of an operation with several results."""
+        """Return the results of an operation with several results; ``args`` begin with this tensor."""
         level = self._forward[2]
         primal, tangent = split(self, level)
         primals = [primal, *args[1:]]
@@ -124,33 +126,32 @@ class Dual(Tensor):
         return tuple(outputs) if several else outputs[0]
 
     def differentiated(
-        self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, *options: Any
+        self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, **options: Any
     ) -> list[Tensor | None]:
-        """Return the gradients of outputs, as ``reverse_mode.grad`` does, if one of its arguments is a dual tensor."""
+        """Return the gradients as ``reverse_mode.grad`` does with these ``options``, if one of its arguments is a dual tensor."""
         level = self._forward[2]
         several = isinstance(grad_outputs, (list, tuple))
         pairs = gradients(
             [split(y, level) for y in outputs],
             [split(x, level)[0] for x in inputs],
             [parts_of(v, level) for v in (grad_outputs if several else [grad_outputs] * len(outputs))],
-            *options,
+            **options,
         )
         return [primal if tangent is None else dual_of(primal, tangent, level) for primal, tangent in pairs]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``."""
-        changed: Tensor = named("autodiff_cli.autograd.forward_ad.inplace:changed")(self, compute, change)
-        return changed
+        return named("autodiff_cli.autograd.forward_ad.inplace:changed")(self, compute, change)  # type: ignore[no-any-return]
 
     def written_to(self, tensor: Tensor, change: Callable[..., Tensor]) -> Tensor:
         """Write this tensor, the result of an in-place operation on an ordinary tensor, into the ordinary tensor."""
-        written: Tensor = named("autodiff_cli.autograd.forward_ad.inplace:written_to")(self, tensor, change)
-        return written
+        return named("autodiff_cli.autograd.forward_ad.inplace:written_to")(self, tensor, change)  # type: ignore[no-any-return]
 
     def detach(self) -> Tensor:
         return stripped(self).detach()
 
     def detach_(self) -> Tensor:
+        """Detach the primal in place, and drop the tangent."""
         primal, _, level = self._forward
         primal.detach_()
         self._forward = (primal, None, level)
@@ -179,7 +180,7 @@ def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
 
 
 def view(tensor: Tensor) -> Tensor:
-    """Return a view of all elements of a tensor."""
+    """Return a view of all elements of a tensor; the usual case, without a history, does not call ``reshaped``."""
     if type(tensor) is not Tensor or tensor._requires_grad:
         return reshaped(tensor, tuple(tensor.shape))  # type: ignore[no-any-return]
     result = tensor_on(shared_array(tensor)[...])
@@ -241,23 +242,23 @@ def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[
 def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], level: Level) -> Tensor | None:
     """Return the result of a primitive if reverse mode and other transformations are not involved, otherwise ``None``.
 
-    The result and its tangent are then computed with arrays.
+    The operands have to be dual tensors of this level, tensors and Python numbers, and all arrays have to be of one type.
     """
     values, tangents = list(args), [None] * len(args)
-    dtype = moving = None
+    dtype = latest_tangent = None
     for i in range(primitive.arity):
         arg = args[i]
         kind = type(arg)
         if kind is Dual:
-            arg, tangent, own = arg._forward
+            arg, tangent, its_level = arg._forward
             if (
-                own is not level
+                its_level is not level
                 or type(arg) is not Tensor
                 or type(tangent) is not Tensor
                 or ((arg._requires_grad or tangent._requires_grad) and is_recording())
             ):
                 return None
-            moving = tangents[i] = tangent._data
+            latest_tangent = tangents[i] = tangent._data
         elif kind is not Tensor:
             if kind is not float and kind is not int:
                 return None
@@ -269,7 +270,7 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
             if dtype is not None:
                 return None
             dtype = data.dtype
-    if moving is None:
+    if latest_tangent is None:
         return None
     try:
         out = primitive.forward(*values)
@@ -278,6 +279,6 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
     if out.dtype is not dtype:
         return None
     product: Any = rule(out, values, tangents)
-    if product is moving and product.ndim:
+    if product is latest_tangent and product.ndim:  # each tangent has memory of its own
         product = product.copy()
     return dual(tensor_on(out), tensor_on(product), level)

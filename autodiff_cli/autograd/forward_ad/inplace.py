@@ -12,6 +12,7 @@ import numpy as np
 from autodiff_cli.autograd.forward_ad.dual import Dual, Level, dual, split
 from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.views_and_versions import live_views
 
 Change = Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor]
 """The function ``ops.inplace.change``."""
@@ -23,15 +24,15 @@ def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> 
     if tangent is None or not level.is_open:
         change(primal, compute)
         return self
-    moved: list[Tensor | None] = []
+    new_tangent: Tensor | None = None
 
     def compute_primal(old: Tensor) -> Tensor:
-        result, part = split(compute(dual(old, _copied(tangent), level)), level)
-        moved.append(part)
+        nonlocal new_tangent
+        result, new_tangent = split(compute(dual(old, _copied(tangent), level)), level)
         return result  # type: ignore[no-any-return]
 
     change(primal, compute_primal)
-    _write_tangent(self, zeros_of(primal) if moved[0] is None else moved[0], level, change)
+    _write_tangent(self, zeros_of(primal) if new_tangent is None else new_tangent, level, change)
     return self
 
 
@@ -45,11 +46,11 @@ def written_to(self: Dual, tensor: Tensor, change: Change) -> Tensor:
 
 
 def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
-    """Write a tangent into a tensor, with the type of the tensor."""
+    """Write a tangent into the tangent of a tensor, or attach a copy of it if the tensor has no tangent that can be changed."""
     before = split(tensor, level)[1]
     view = None if tensor._extra is None else tensor._extra.view
     if before is None and view is not None and split(view.source, level)[1] is None:
-        _attach_tangent(view.source, zeros_of(view.source), level)
+        _attach_tangent(view.source, zeros_of(view.source), level)  # and thereby a tangent of this view
         before = split(tensor, level)[1]
     if before is not None and (type(before) is not Tensor or np.asarray(before._data).flags.writeable):
         change(before, lambda old: tangent)
@@ -58,7 +59,7 @@ def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change
 
 
 def _attach_tangent(tensor: Tensor, tangent: Tensor, level: Level) -> None:
-    """Give a tensor a tangent, and its views without a tangent the views of this tangent."""
+    """Give a tensor a tangent, which makes it a dual tensor, and its views without a tangent the views of this tangent."""
     if isinstance(tensor, Dual):
         primal, before, own = tensor._forward
         tensor._forward = (primal if own is level else dual(primal, before, own), tangent, level)
@@ -66,11 +67,9 @@ def _attach_tangent(tensor: Tensor, tangent: Tensor, level: Level) -> None:
         primal = _ordinary_alias(tensor)
         tensor.__class__ = Dual
         tensor._forward = (primal, tangent, level)
-    extra = tensor._extra
-    for reference in (extra.views if extra is not None and extra.views is not None else ())[:]:
-        view = reference()
-        if view is not None and view._extra is not None and view._extra.view is not None and split(view, level)[1] is None:
-            _attach_tangent(view, view._extra.view.applied_to(tangent), level)
+    for view, steps in live_views(tensor):
+        if split(view, level)[1] is None:
+            _attach_tangent(view, steps.applied_to(tangent), level)
 
 
 def _ordinary_alias(tensor: Tensor) -> Tensor:

@@ -35,25 +35,23 @@ def gradients(
         inputs: the primals of the inputs.
         grad_outputs: the cotangents; ``(None, None)`` means 1.
     """
-    started = [
-        (y, _one(y) if v is None else v, tangent, v_tangent)
-        for (y, tangent), (v, v_tangent) in zip(outputs, grad_outputs, strict=True)
-    ]
-    moved = [(tangent, v) for _, v, tangent, _ in started if tangent is not None and tangent.requires_grad]
-    moved += [(y, v_tangent) for y, _, _, v_tangent in started if v_tangent is not None]
+    cotangents = [_one(y) if v is None else v for (y, _), (v, _) in zip(outputs, grad_outputs, strict=True)]
+    # The terms of sum(v*y') + sum(v'*y) that are not constant.
+    terms = [(dy, v) for (_, dy), v in zip(outputs, cotangents, strict=True) if dy is not None and dy.requires_grad]
+    terms += [(y, dv) for (y, _), (_, dv) in zip(outputs, grad_outputs, strict=True) if dv is not None]
     keep = create_graph if retain_graph is None else retain_graph
     primals = grad(
-        [y for y, _, _, _ in started],
+        [y for y, _ in outputs],
         inputs,
-        [v for _, v, _, _ in started],
-        retain_graph=keep or bool(moved),
+        cotangents,
+        retain_graph=keep or bool(terms),
         create_graph=create_graph,
         allow_unused=allow_unused,
         materialize_grads=materialize_grads,
     )
-    if not moved:
+    if not terms:
         return [(primal, None) for primal in primals]
-    tangents = grad([y for y, _ in moved], inputs, [v for _, v in moved], keep, create_graph, allow_unused=True)
+    tangents = grad([y for y, _ in terms], inputs, [v for _, v in terms], keep, create_graph, allow_unused=True)
     return [
         (primal, None if primal is None else zeros_of(primal) if tangent is None else tangent)
         for primal, tangent in zip(primals, tangents, strict=True)
@@ -67,5 +65,4 @@ def _one(output: Tensor) -> Tensor:
             "grad can be implicitly created only for scalar outputs",
             hint=f"pass a gradient of shape {list(output.shape)}, or sum the output first",
         )
-    cotangent: Tensor = ones_of(output)
-    return cotangent
+    return ones_of(output)  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,20 +57,12 @@ class Rules:
         self.on_arrays = self.tangent if plain and len(primitive.differentiable_args) in (1, primitive.arity) else None
 
 
-RULES: dict[Primitive, Rules] = {}
-"""The rules of the primitives that forward mode has met."""
-
-
-def rules_of(primitive: Primitive) -> Rules:
-    """Return the forward-mode rule of a primitive, derived on first use."""
-    rules = RULES.get(primitive)
-    if rules is None:
-        rules = RULES[primitive] = Rules(primitive)
-    return rules
+rules_of = cache(Rules)
+"""Return the forward-mode rule of a primitive, derived on first use."""
 
 
 def _derived_rule(primitive: Primitive) -> Rule | None:
-    """Return the rule that follows from a declaration; ``None`` for a composition."""
+    """Return the rule that follows from a declaration, see the top of this module; ``None`` for a composition."""
     if primitive.series == "fixed":
         return _zero_tangent if primitive.differentiable_args else lambda out, primals, tangents: None
     if primitive.of_sequence:
@@ -86,6 +79,7 @@ def _derived_rule(primitive: Primitive) -> Rule | None:
 
 
 def _zero_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
+    """Return the tangent of a function that is constant around any point; ``None`` for whole numbers and booleans."""
     return zeros_of(out) if array_of(out).dtype.kind == "f" else None
 
 
@@ -143,7 +137,7 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
                 g = expanded(g, tuple(out.shape))
             values = _picked(picks, arguments)
             part = vjp(g, *values)
-            if primitive.parameters[i] in selects and not _is_finite(part):
+            if primitive.parameters[i] in selects and not _is_finite(part):  # elements that are not selected have tangent 0
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
             total = part if total is None else total + part
         return fitted(total, out)
@@ -201,11 +195,11 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     with enable_grad():
         cotangents = [None if out is None else as_tensor(zeros_of(out)).requires_grad_() for out in outs]
         products = pairs(cotangents)
-    live = [(part, t) for part, t in products if isinstance(part, Tensor) and part.requires_grad]
+    live = [(part, t) for part, t in products if isinstance(part, Tensor) and part.requires_grad]  # depend on the cotangents
     leaves = [c for c in cotangents if c is not None]
     if not live:
         return [None if out is None else zeros_of(out) for out in outs]
-    swept = iter(
+    gradients = iter(
         grad(
             [part for part, _ in live],
             leaves,
@@ -217,7 +211,7 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     )
     tangents: list[Any] = []
     for out in outs:
-        part = None if out is None else next(swept)
+        part = None if out is None else next(gradients)
         if part is not None and not isinstance(out, Tensor):
             part = part._data
         tangents.append(None if out is None else zeros_of(out) if part is None else fitted(part, out))
@@ -244,7 +238,7 @@ def _picked(picks: Sequence[Pick], arguments: Sequence[Any]) -> list[Any]:
 
 
 def _pick(primitive: Primitive, name: str) -> Pick:
-    """Return where a value of a VJP rule comes from."""
+    """Return where the value that a VJP rule calls ``name`` comes from."""
     if name == "out":
         return -1
     if name not in primitive.parameters:
@@ -263,7 +257,7 @@ def _number(value: Any) -> Any:
 
 
 def _is_finite(value: Value) -> bool:
-    """Return whether all elements are known to be finite."""
+    """Return whether all elements are known to be finite; those of a tracer or a batched tensor are not."""
     if isinstance(value, Tensor):
         return type(value) is Tensor and bool(np.isfinite(value._data).all())
     return bool(np.isfinite(value).all())

@@ -53,9 +53,9 @@ def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tenso
     if function not in _derived:
         _derived[function] = _derived_rule(primitive)
     batch_rule = _derived[function]
-    if batch_rule is None or any(batch.holds(value) for value in args[1 if primitive.of_sequence else primitive.arity :]):
-        looped: Tensor = batch.loop(function, args)
-        return looped
+    plain = args[1 if primitive.of_sequence else primitive.arity :]
+    if batch_rule is None or any(batch.holds(value) for value in plain):  # a plain argument may differ between examples
+        return batch.loop(function, args)  # type: ignore[no-any-return]
     return batch.wrap(batch_rule(function, batch, *args))
 
 
@@ -63,10 +63,8 @@ def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]
     """Return the results of an operation with several results for all examples, as batched tensors."""
     function = operation.function
     if function not in _derived:
-        known = RULES.get(operation.name)
-        _derived[function] = known or (
-            _rule_along_dimensions(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None
-        )
+        derived = _rule_along_dimensions(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None
+        _derived[function] = RULES.get(operation.name) or derived
     batch_rule = _derived[function]
     if batch_rule is None:
         return batch.loop(function, args)  # type: ignore[no-any-return]
@@ -103,7 +101,7 @@ def aligned(batch: Batch, values: Sequence[Argument]) -> list[Any]:
 
 
 def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> list[Any]:
-    """Convert tensors to their common type for an example, in which a tensor without dimensions does not widen other tensors."""
+    """Convert physical tensors to the common type of the ``values`` for an example, in which a 0-d tensor does not widen others."""
     common: Any = None
     for value in values:
         if dtype_of(value) is not None:
@@ -119,36 +117,38 @@ def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> lis
 
 
 def broadcasting(arity: int = 1) -> BatchRule:
-    """Return the rule of an operation whose first ``arity`` arguments broadcast, if only before their last dimensions."""
+    """Return the rule of an operation on ``arity`` tensors that broadcast, be it only before their last dimensions (matmul)."""
     if arity == 1:
         return lambda function, batch, x, *plain: function(x.physical, *plain)
     return lambda function, batch, *args: function(*aligned(batch, args[:arity]), *args[arity:])
 
 
 def _rule_along_dimensions(parameters: Sequence[str], arity: int) -> BatchRule:
-    """Return the rule of an operation along dimensions, which are the next ones of the physical tensor."""
-    named = parameters[arity:]
-    at = named.index("dim") if "dim" in named else None
+    """Return the rule of an operation along dimensions, which are the next ones of the physical tensor.
+
+    The first ``arity`` of the ``parameters`` take tensors.  A scalar example gets a dimension, which the result does not have.
+    """
+    names = parameters[arity:]
 
     def batched(function: TensorFunction, batch: Batch, *args: Argument) -> Any:
-        ndim = most_dimensions(args[:arity])
-        tensors = list(args[:arity]) if arity == 1 else [batch.wrap(batch.lift(value)) for value in args[:arity]]
-        tensors = [batch.physical(value, max(ndim, 1)) for value in tensors]
-        plain = list(args[arity:])
-        shape: Shape = tensors[0].shape
-        whole: Shape | None = None if ndim else (batch.size,)
-        if at is not None and (plain[at] is None or (isinstance(plain[at], (list, tuple)) and not plain[at])):
-            # All elements of an example are one dimension.
-            tensors = [reshaped(x, (batch.size, math.prod(shape[1:]))) for x in tensors]
-            plain[at] = 1
-            if "keepdim" in named and plain[named.index("keepdim")]:
-                whole = (batch.size, *(1,) * ndim)
+        operands, plain = args[:arity], dict(zip(names, args[arity:], strict=True))
+        ndim = most_dimensions(operands)
+        if arity > 1:
+            operands = tuple([batch.wrap(batch.lift(value)) for value in operands])
+        tensors = [batch.physical(value, max(ndim, 1)) for value in operands]
+        shape: Shape | None = None if ndim else (batch.size,)  # of the result, if its shape has to be changed
+        dim = plain.get("dim", 0)
+        if dim is None or (isinstance(dim, (list, tuple)) and not dim):  # all elements of an example become one dimension
+            tensors = [reshaped(x, (batch.size, math.prod(tensors[0].shape[1:]))) for x in tensors]
+            plain["dim"] = 1
+            if plain.get("keepdim"):
+                shape = (batch.size, *(1,) * ndim)
         else:
-            plain = [after_batch(value, ndim) if name in _DIMENSIONS else value for name, value in zip(named, plain, strict=True)]
-        result = function(*tensors, *plain)
-        if whole is None:
+            plain |= {name: after_batch(value, ndim) for name, value in plain.items() if name in _DIMENSIONS}
+        result = function(*tensors, *plain.values())
+        if shape is None:
             return result
-        return type(result)(*[reshaped(x, whole) for x in result]) if isinstance(result, tuple) else reshaped(result, whole)
+        return type(result)(*[reshaped(x, shape) for x in result]) if isinstance(result, tuple) else reshaped(result, shape)
 
     return batched
 
@@ -175,6 +175,7 @@ def key_after_batch(batch: Batch, key: Key) -> Key:
 
 @rule("reshape")
 def _reshape_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
+    """Reshape each example; a stand-in without memory of its own gives the length for -1, or the error."""
     if -1 in shape or math.prod(shape) != math.prod(x.shape):
         shape = function(np.broadcast_to(np.zeros(()), x.shape), shape).shape
     return function(x.physical, (batch.size, *shape))
@@ -182,12 +183,14 @@ def _reshape_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Sha
 
 @rule("expand")
 def _expand_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
+    """Expand each example; a stand-in without memory of its own gives the lengths for -1, or the error."""
     shape = function(np.broadcast_to(np.zeros(()), x.shape), shape).shape
     return function(batch.physical(x, len(shape)), (batch.size, *shape))
 
 
 @rule("sum_to")
 def _sum_to_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
+    """Sum each example to a shape: first over dimensions that are kept with length 1, between the batch and the others."""
     extra = len(x.shape) - len(shape)
     result = function(x.physical, (batch.size, *(1,) * max(extra, 0), *shape))
     return reshaped(result, (batch.size, *shape)) if extra > 0 else result
@@ -195,6 +198,7 @@ def _sum_to_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shap
 
 @rule("unindex", "diagonal_backward")
 def _into_zeros_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape, *places: Any) -> Any:
+    """Write each example into zeros of a shape; ``places`` are an index, or the offset and the two dimensions of a diagonal."""
     if len(places) == 1:
         return function(x.physical, (batch.size, *shape), key_after_batch(batch, places[0]))
     offset, *dims = places

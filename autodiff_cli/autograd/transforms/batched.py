@@ -61,19 +61,18 @@ class ExampleValues:
     def item(self) -> NoReturn:
         raise VmapError(NO_ITEM, hint="return the tensor from the function, and call item() on the results of vmap")
 
-    def tolist(self) -> NoReturn:
-        raise _no_values()
-
     def __array__(self, dtype: DType | None = None, copy: bool | None = None) -> NoReturn:
         raise _no_values()
 
     def __getattr__(self, name: str) -> NoReturn:
+        """Refuse all other attributes of an array, such as ``tolist``."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise _no_values()
 
 
 def _no_values() -> ValuesNeeded:
+    """Return the error for reading the values of a batched tensor."""
     return ValuesNeeded(
         NO_VALUES, hint="inside vmap a tensor has one value for each example: read the values of the results of vmap"
     )
@@ -130,7 +129,7 @@ class Batch:
         return expanded(value if isinstance(value, Tensor) else tensor_on(value), (self.size, *value.shape))  # type: ignore[no-any-return]
 
     def result(self, tensor: Tensor, value: Tensor) -> Tensor:
-        """Return the physical result of an in-place operation on a batched tensor."""
+        """Return the physical tensor of ``value``, which an in-place operation on ``tensor`` computed; refuse another shape."""
         if value.shape != tensor.shape:
             raise ShapeError(
                 f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(value.shape)}",
@@ -206,13 +205,11 @@ class Batched(Tensor):
 
     def applied(self, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
         """Return the result of a primitive for all examples."""
-        result: Tensor = _rule_function("apply")(self.batch, primitive, args)
-        return result
+        return _rule_function("apply")(self.batch, primitive, args)  # type: ignore[no-any-return]
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
         """Return the results of an operation with several results for all examples."""
-        results: Sequence[Tensor] = _rule_function("apply_several")(self.batch, operation, args)
-        return results
+        return _rule_function("apply_several")(self.batch, operation, args)  # type: ignore[no-any-return]
 
     def applied_function(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
         """Return the result of a function that needs the values of a batched tensor, such as positions, for every example."""
@@ -223,11 +220,12 @@ class Batched(Tensor):
         return named("autodiff_cli.autograd.transforms.custom:apply")(self.batch, function, args, kwargs)
 
     def differentiated(
-        self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, *options: Any
+        self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, **options: Any
     ) -> Sequence[Tensor | None]:
         """Return the gradients of outputs, as ``reverse_mode.grad`` does, if one of its arguments is batched.
 
-        The result is ``NotImplemented`` if only cotangents are batched: then the backward pass computes with batched cotangents.
+        The ``options`` are those of ``grad``.  The result is ``NotImplemented`` if only cotangents are batched: then the backward
+        pass computes with batched cotangents.
         """
         batches = {value.batch.level: value.batch for value in (*outputs, *inputs) if type(value) is Batched}
         if not batches:
@@ -241,10 +239,7 @@ class Batched(Tensor):
                 tensor_on(np.ones((batch.size,), y._data.dtype)) if v is None else batch.inside(v)
                 for y, v in zip(outputs, starts, strict=True)
             ],
-            retain_graph=options[0],
-            create_graph=options[1],
-            allow_unused=options[2],
-            materialize_grads=options[3],
+            **options,
         )
         return [None if gradient is None else batch.around(gradient) for gradient in gradients]
 

@@ -13,7 +13,7 @@ from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
-from autodiff_cli.autograd.transforms.pytrees import argument_positions, leaves, mapped, rebuilt, structure
+from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, pair_of, standard_basis
 from autodiff_cli.autograd.transforms.vmap import moved, vmap
 from autodiff_cli.errors import DtypeError, GraphError
@@ -33,20 +33,7 @@ def jvp(
         has_aux: whether ``func`` returns a pair of its outputs and another result, which is the third result of ``jvp``.
     """
     name = "jvp(f, primals, tangents)"
-    if not isinstance(primals, tuple):
-        raise GraphError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    if structure(primals) != structure(tangents):
-        raise GraphError(
-            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-            f"tensors, tangents also must be. Got primals with structure {structure(primals)} and tangents with structure "
-            f"{structure(tangents)}"
-        )
-    for what, tree in (("primals", primals), ("tangents", tangents)):
-        if not leaves(tree):
-            raise GraphError(f"{name}: Expected {what} to contain at least one Tensor.")
-        for value in leaves(tree):
-            if not isinstance(value, Tensor):
-                raise GraphError(f"{name}: Expected {what} to only contain Tensors, got {type(value)}")
+    _check_jvp_inputs(name, primals, tangents)
     with Level() as level:
         inputs = [_checked_dual(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
         output = func(*rebuilt(primals, inputs))
@@ -69,8 +56,26 @@ def jvp(
         return (*results, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else results
 
 
+def _check_jvp_inputs(name: str, primals: Tree, tangents: Tree) -> None:
+    """Check that the primals are a tuple, and the tangents tensors in the same structure; ``name`` begins the message."""
+    if not isinstance(primals, tuple):
+        raise GraphError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    if structure(primals) != structure(tangents):
+        raise GraphError(
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+            f"tensors, tangents also must be. Got primals with structure {structure(primals)} and tangents with structure "
+            f"{structure(tangents)}"
+        )
+    for what, tree in (("primals", primals), ("tangents", tangents)):
+        if not leaves(tree):
+            raise GraphError(f"{name}: Expected {what} to contain at least one Tensor.")
+        for value in leaves(tree):
+            if not isinstance(value, Tensor):
+                raise GraphError(f"{name}: Expected {what} to only contain Tensors, got {type(value)}")
+
+
 def _checked_dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    """Return the dual tensor of a primal and a tangent that fit together."""
+    """Check that a tangent has the shape of its primal, whose elements are floats, and return their dual tensor."""
     check_size(primal, tangent)
     if not primal.is_floating_point():
         raise DtypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
@@ -102,23 +107,26 @@ def jacfwd(
             if not isinstance(value, Tensor):
                 raise GraphError(f"jacfwd: Expected all inputs to be Tensors, got {type(value)}")
 
-        def push(*units: Tensor) -> Any:
-            def of_chosen(*values: Any) -> Any:
-                whole = list(args)
-                for i, value in zip(chosen, values, strict=True):
-                    whole[i] = value
-                return func(*whole)
+        def jacobian_column(*units: Tensor) -> Any:
+            call = functools.partial(_called_with, func, args, chosen)
+            _, *products = jvp(call, primals, rebuilt(primals, units), has_aux=has_aux)
+            return tuple(products) if has_aux else products[0]
 
-            results = jvp(of_chosen, primals, rebuilt(primals, units), has_aux=has_aux)
-            return (results[1], results[2]) if has_aux else results[1]
-
-        swept = vmap(push, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
-        columns, aux = swept if has_aux else (swept, None)
+        results = vmap(jacobian_column, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
+        columns, aux = results if has_aux else (results, None)
         trees = [rebuilt(primals, _blocks(column, inputs)) for column in leaves(columns)]
         result = rebuilt(columns, [tree if isinstance(argnums, tuple) else tree[0] for tree in trees])
         return (result, mapped(lambda x: x[0], aux)) if has_aux else result
 
     return jacobian
+
+
+def _called_with(func: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...], *values: Any) -> Any:
+    """Return the result of a function for arguments of which those at the positions are replaced by values."""
+    replaced = list(args)
+    for i, value in zip(positions, values, strict=True):
+        replaced[i] = value
+    return func(*replaced)
 
 
 def _blocks(columns: Tensor, inputs: list[Tensor]) -> list[Tensor]:

@@ -43,8 +43,9 @@ def leaves(tree: Tree) -> list[Any]:
 def rebuilt(tree: Tree, new_leaves: Iterable[Any]) -> Tree:
     """Return a tree of the same structure with other leaves, which are given in order."""
     rest: Iterator[Any] = iter(new_leaves)
-    done: list[list[Tree]] = [[]]
+    # A depth-first walk: the nodes on the path to the current leaf with their remaining children, and their rebuilt children.
     open_nodes: list[tuple[Tree, Iterator[Tree]]] = [((), iter((tree,)))]
+    done: list[list[Tree]] = [[]]
     while True:
         node, remaining = open_nodes[-1]
         for child in remaining:
@@ -121,6 +122,7 @@ def argument_positions(argnums: int | Sequence[int], count: int) -> tuple[int, .
 
 
 def _position(number: int, count: int) -> int:
+    """Return the position of one of ``count`` arguments, counted from the front; -1 means the last argument."""
     if not isinstance(number, int):
         raise GraphError(f"argnum must be int, got: {type(number)}")
     if not -count <= number < count:

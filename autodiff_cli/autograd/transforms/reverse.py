@@ -44,12 +44,12 @@ class RecordedCall:
         kwargs: dict[str, Any] | None = None,
         aux: str = "",
     ) -> None:
-        """Call ``func``; ``aux`` is the beginning of the error message if the function does not return a pair."""
-        self._outside = is_grad_enabled()
+        """Record a call with respect to the arguments ``chosen``; ``aux`` begins the error if the function must return a pair."""
+        self._recorded_outside = is_grad_enabled()
         self._batches = active_batches()
-        self._given = [args[i] for i in chosen]
+        self._arguments = [args[i] for i in chosen]
         self._leaves: list[Tensor] = []
-        for value in leaves(self._given):
+        for value in leaves(self._arguments):
             if not isinstance(value, Tensor):
                 raise ArgumentError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         values = list(args)
@@ -63,11 +63,11 @@ class RecordedCall:
 
     def sweep(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tree]:
         """Return the gradients of the chosen arguments, each with the structure of its argument."""
-        outer = self._outside and reaches_others([*outputs, *cotangents], self._leaves)
+        create_graph = self._recorded_outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
-            slopes = gradients_of(outputs, self._leaves, cotangents, outer)
+            slopes = gradients_of(outputs, self._leaves, cotangents, create_graph)
         results = iter([self._zero_gradient(x) if slope is None else slope for x, slope in zip(self._leaves, slopes, strict=True)])
-        return [mapped(lambda _: next(results), tree) for tree in self._given]
+        return [mapped(lambda _: next(results), tree) for tree in self._arguments]
 
     def _zero_gradient(self, leaf: Tensor) -> Tensor:
         """Return the gradient of a leaf that the outputs do not depend on."""
@@ -82,7 +82,7 @@ class RecordedCall:
 
     def _without_own_graph(self, x: Tensor) -> Tensor:
         """Return a tensor without the graph of this call, or with it if it also belongs to other tensors."""
-        return x if self._outside and reaches_others([x], self._leaves) else detached(x)
+        return x if self._recorded_outside and reaches_others([x], self._leaves) else detached(x)
 
 
 def pair_of(output: Tree, name: str) -> tuple[Tree, Tree]:
@@ -104,7 +104,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     name = "grad_and_value(f)(*args)"
 
     @functools.wraps(func)
-    def both(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def slope_and_value(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = argument_positions(argnums, len(args))
         call = RecordedCall(func, args, chosen, kwargs, name if has_aux else "")
         output = call.output
@@ -120,7 +120,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         value = call.result(output)
         return gradient, (value, call.result(call.aux)) if has_aux else value
 
-    return both
+    return slope_and_value
 
 
 @checks(func=FUNCTION)
@@ -191,7 +191,7 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
 def _recorded(
     name: str, func: Callable[..., Any], args: tuple[Any, ...], chosen: tuple[int, ...], has_aux: bool
 ) -> tuple[RecordedCall, list[Tensor]]:
-    """Call a function with tensors as its outputs, and return the call and the outputs."""
+    """Call a function, see ``RecordedCall``, and return the call and its outputs, which must be tensors of floats."""
     call = RecordedCall(func, args, chosen, None, name if has_aux else "")
     outputs = leaves(call.output)
     if not outputs:
@@ -222,23 +222,26 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
     def jacobian(*args: Any) -> Any:
         chosen = argument_positions(argnums, len(args))
         call, outputs = _recorded("vjp(f, *primals)", func, args, chosen, has_aux)
-        sizes = [math.prod(output.shape) for output in outputs]
         basis = [tensor_on(unit) for unit in standard_basis(outputs)]
-        sweep = vmap(lambda *units: call.sweep(outputs, units))
-        rows = sweep(*basis) if sum(sizes) else mapped(lambda x: x[None][:0], call.sweep(outputs, outputs))
-        trees = []
-        for k, output in enumerate(outputs):
-            first = sum(sizes[:k])
-            shape = tuple(output.shape)
-            parts = [
-                mapped(lambda x: reshaped(x[first : first + sizes[k]], (*shape, *x.shape[1:])), row)  # noqa: B023
-                for row in rows
-            ]
+        if len(basis[0]):
+            rows = vmap(lambda *units: call.sweep(outputs, units))(*basis)
+        else:  # the outputs are empty: a Jacobian without rows
+            rows = mapped(lambda x: x[None][:0], call.sweep(outputs, outputs))
+        trees, first = [], 0
+        for output in outputs:
+            block = functools.partial(_block, first, tuple(output.shape))
+            parts = [mapped(block, tree) for tree in rows]
             trees.append(tuple(parts) if isinstance(argnums, tuple) else parts[0])
+            first += math.prod(output.shape)
         result = rebuilt(call.output, trees)
         return (result, call.result(call.aux)) if has_aux else result
 
     return jacobian
+
+
+def _block(first: int, shape: tuple[int, ...], rows: Tensor) -> Tensor:
+    """Return the rows from ``first`` on that belong to the elements of an output, with the shape of the output in their place."""
+    return reshaped(rows[first : first + math.prod(shape)], (*shape, *rows.shape[1:]))  # type: ignore[no-any-return]
 
 
 def standard_basis(tensors: Sequence[Tensor]) -> list[Array]:

@@ -34,6 +34,7 @@ def lifted(x: Tensor) -> Tensor:
 
 
 def _lifted_to(x: Tensor, batch: Batch) -> Tensor:
+    """Return a tensor with one value for each example of a batch, beneath its batches that started later."""
     above: list[Batch] = []
     under = x
     while type(under) is Batched and under.batch.level > batch.level:
@@ -89,6 +90,7 @@ def reaches_others(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> bool:
 
 
 def _node_of(tensor: Tensor) -> Node:
+    """Return the node that computed a tensor that requires grad, or the node of a leaf."""
     edge = tensor._edge or leaf_edge(tensor)
     assert edge is not None
     return edge[0]

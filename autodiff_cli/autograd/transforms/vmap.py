@@ -19,12 +19,7 @@ Dims = int | Tree | None
 
 @checks(func=FUNCTION)
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Dims = 0,
-    out_dims: Dims = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
+    func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
     """Return a function that applies ``func`` to every example of a batch at once.
 
