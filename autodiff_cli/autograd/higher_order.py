@@ -53,6 +53,8 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
         LimitError: if the derivatives have more than 100,000 elements, the order is above 12, or the graph becomes too large.
     """
     names = list(variables)
+    if gradient is None and output.shape != ():
+        gradient = tensor_on(np.ones(output.shape, output.dtype))  # an output with one element does not need ``gradient``
     _check_limits(order, [v.numel() for v in variables.values()])
     results: dict[Index, Array] = {}
     # For each index, a list of tensors with the shape of its last variable, one for each combination of elements of the
@@ -60,26 +62,22 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
     level: dict[Index, list[Tensor]] = {(): [output]}
     recorded = [next_sequence_nr()]
     for depth in range(1, order + 1):
-        last = depth == order
         _check_growth(depth, recorded)
         following: dict[Index, list[Tensor]] = {}
         for index, tensors in level.items():
-            first = names.index(index[-1]) if index else 0
-            by = {name: variables[name] for name in names[first:]}
-            start = gradient if not index else None
-            if not index and start is None and output.shape != ():
-                start = tensor_on(np.ones(output.shape, output.dtype))  # an output with one element does not need ``gradient``
-            inputs = list(by.values())
-            if start is None:
-                rows = [row for tensor in tensors for row in gradients_of_elements(tensor, inputs, create_graph=not last)]
+            later = names[names.index(index[-1]) :] if index else names  # so that a mixed derivative is included once
+            inputs = [variables[name] for name in later]
+            if gradient is None or index:
+                rows = [row for tensor in tensors for row in gradients_of_elements(tensor, inputs, create_graph=depth < order)]
             else:
-                rows = [filled(gradients_of(tensors, inputs, [start], create_graph=not last), inputs)]
-            for k, (name, variable) in enumerate(by.items()):
-                shape = sum((variables[v].shape for v in (*index, name)), ())
-                arrays = [row[k]._data for row in rows]
-                results[(*index, name)] = np.reshape(np.stack(arrays) if arrays else np.zeros(shape, variable.dtype), shape)[()]
-                if not last:
-                    following[(*index, name)] = [row[k] for row in rows]
+                rows = [filled(gradients_of(tensors, inputs, [gradient], create_graph=depth < order), inputs)]
+            for k, name in enumerate(later):
+                combined = (*index, name)
+                following[combined] = [row[k] for row in rows]
+                shape = sum((variables[v].shape for v in combined), ())
+                arrays = [tensor._data for tensor in following[combined]]
+                stacked = np.stack(arrays) if arrays else np.zeros(shape, variables[name].dtype)
+                results[combined] = np.reshape(stacked, shape)[()]
         level = following
         recorded.append(next_sequence_nr())
     return results
@@ -105,7 +103,7 @@ def _check_limits(order: int, sizes: list[int]) -> None:
 
 
 def _check_growth(order: int, recorded: list[int]) -> None:
-    """Check the number of nodes of the next pass, which grows as in the passes before."""
+    """Check the number of nodes of the next pass; the differences of ``recorded``, sequence numbers after passes, count nodes."""
     if lifted() or len(recorded) < 3:
         return
     before, last = recorded[-2] - recorded[-3], recorded[-1] - recorded[-2]

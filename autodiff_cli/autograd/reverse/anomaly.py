@@ -73,8 +73,10 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode, for all threads."""
-    if mode != _State.enabled:
-        (node_observers.append if mode else node_observers.remove)(_store_place)
+    if mode and not _State.enabled:
+        node_observers.append(_store_place)
+    if _State.enabled and not mode:
+        node_observers.remove(_store_place)
     _State.enabled, _State.check_nan = mode, check_nan
 
 

@@ -72,6 +72,7 @@ class BackwardPass:
         heap: the pending nodes that are not leaves, youngest first.
         leaves: the pending leaves.
         masks: for pending nodes, the elements of the cotangent that come from unselected branches.
+        observe: the current ``observer``.
     """
 
     def __init__(
@@ -91,13 +92,10 @@ class BackwardPass:
         self.heap: list[tuple[int, Node]] = []
         self.leaves: list[AccumulateGrad] = []
         self.masks: dict[Node, Mask] = {}
+        self.observe = observer.get()
 
     def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
-        """Run all nodes, then the leaves, and return the captured cotangents.
-
-        Args:
-            cotangents: the edges to start from, each with a cotangent.
-        """
+        """Run all nodes from these edges, each with a cotangent, then the leaves, and return the captured cotangents."""
         edges, parts = [edge for edge, _ in cotangents], [part for _, part in cotangents]
         anomaly = named("autodiff_cli.autograd.reverse.anomaly") if node_observers else None
         if anomaly is not None and anomaly.is_anomaly_enabled():
@@ -119,9 +117,13 @@ class BackwardPass:
         return self.captured
 
     def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: Any) -> None:
-        """Run the nodes that are not leaves, youngest first."""
-        heap, pending, needed, masks, create_graph = self.heap, self.pending, self.needed, self.masks, self.create_graph
-        targets, observe, retain_graph = self.targets, observer.get(), self.retain_graph
+        """Run the nodes that are not leaves, youngest first, from ``edges`` with the cotangents ``parts``; it must be fast.
+
+        ``anomaly`` is the module of anomaly mode, ``None`` if this mode is off.
+        """
+        heap, pending, needed, masks, targets = self.heap, self.pending, self.needed, self.masks, self.targets
+        create_graph, retain_graph = self.create_graph, self.retain_graph
+        is_watched = anomaly is not None or self.observe is not None
         target: Any
         while True:
             # Add each contribution to the pending cotangent of the node that its edge leads to.
@@ -154,40 +156,50 @@ class BackwardPass:
                     self.leaves.append(target)
             if not heap:
                 break
+            # Run the youngest node; most nodes need only their VJP rules.
             node = heappop(heap)[1]
             cotangent = pending.pop(node)
-            if anomaly is not None:
-                anomaly.running_node.set(node)
-            hooks = node._hooks
-            edges, parts = node._edges, ()
-            if hooks is not None:
-                run_hooks = named(_RUN_HOOKS)
-                cotangent = run_hooks.run_tensor_hooks(node, hooks, cotangent, create_graph)
-            if targets and node in targets:
-                self._capture(node, cotangent)
-                if needed is not None and not any(below in needed for below in input_nodes(node)):
-                    continue
-            if hooks is not None and hooks.before:
-                cotangent = run_hooks.run_prehooks(node, hooks, cotangent, create_graph)
-            new_masks = None
-            if cotangent is None:
-                parts = self._apply_undefined(node)
+            edges = node._edges
+            if cotangent is None or node._hooks is not None or node.selects or masks or is_watched or node in targets:
+                parts = self._run_special_node(node, cotangent, anomaly)
             else:
                 parts = node.apply_recorded(cotangent, needed) if create_graph else node.apply(cotangent, needed)
-                if node.selects or masks:
-                    mask = masks.pop(node, None)
-                    if node.selects or mask is not None:
-                        parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
-                if observe is not None:
-                    observe(_visit_of(node, cotangent, parts))
-            if hooks is not None and hooks.after:
-                parts = run_hooks.run_posthooks(node, _fit_parts(node, parts), cotangent, create_graph)
-            if not retain_graph and node._saved:
-                node.release()
-            if anomaly is not None:
-                anomaly.check_nan(node, parts)
-            if masks or new_masks:
-                self._store_masks(node, parts, new_masks)
+                if not retain_graph and node._saved:
+                    node.release()
+
+    def _run_special_node(self, node: Node, cotangent: Cotangent | None, anomaly: Any) -> Sequence[Cotangent | None]:
+        """Run a node with its hooks, masks, observers and checks, and return its contributions; none if it is only captured."""
+        hooks, needed, create_graph = node._hooks, self.needed, self.create_graph
+        if anomaly is not None:
+            anomaly.running_node.set(node)
+        if hooks is not None:
+            run_hooks = named(_RUN_HOOKS)
+            cotangent = run_hooks.run_tensor_hooks(node, hooks, cotangent, create_graph)
+        if node in self.targets:
+            self._capture(node, cotangent)
+            if needed is not None and not any(below in needed for below in input_nodes(node)):
+                return ()
+        if hooks is not None and hooks.before:
+            cotangent = run_hooks.run_prehooks(node, hooks, cotangent, create_graph)
+        new_masks = None
+        if cotangent is None:
+            parts = self._apply_undefined(node)
+        else:
+            parts = node.apply_recorded(cotangent, needed) if create_graph else node.apply(cotangent, needed)
+            mask = self.masks.pop(node, None)
+            if node.selects or mask is not None:
+                parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
+            if self.observe is not None:
+                self.observe(_visit_of(node, cotangent, parts))
+        if hooks is not None and hooks.after:
+            parts = run_hooks.run_posthooks(node, _fit_parts(node, parts), cotangent, create_graph)
+        if not self.retain_graph and node._saved:
+            node.release()
+        if anomaly is not None:
+            anomaly.check_nan(node, parts)
+        if self.masks or new_masks:
+            self._store_masks(node, parts, new_masks)
+        return parts
 
     def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
         """Run a node whose outputs do not have a gradient."""
@@ -241,7 +253,7 @@ class BackwardPass:
                 self.captured[edge] = value
 
     def _store_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
-        """Store the masks of the contributions of a node; for several contributions, store the intersection of their masks."""
+        """Store the masks of the contributions of a node (``None``: not masked); several to one node are intersected."""
         reached = set()
         for edge, part, mask in zip(node._edges, parts, masks or (None,) * len(parts), strict=False):
             if edge is None or part is None:
@@ -289,7 +301,8 @@ def run_backward(
 def _visit_of(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
     """Return what observers see of a node that ran."""
     grads = [cotangent] if node._outputs == 1 else cotangent
-    return Visit(node, *([None if value is None else as_tensor(value) for value in values] for values in (grads, parts)))
+    gradients, contributions = ([None if v is None else as_tensor(v) for v in values] for values in (grads, parts))
+    return Visit(node, gradients, contributions)
 
 
 def _fit_parts(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:
