@@ -113,6 +113,7 @@ def _is_parameter(tensor: Tensor) -> bool:
 
 
 def _new_leaf(values: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:
+    """Return a leaf on an array; ``is_parameter`` tells whether it is an ``nn.Parameter``."""
     leaf = tensor_on(values)
     leaf._requires_grad = requires_grad
     if is_parameter:

@@ -78,6 +78,7 @@ class Function:
 
     @classmethod
     def _backward(cls) -> Callable[..., Any]:
+        """Return the VJP rule, the method ``backward`` or ``vjp``."""
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise GraphError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
@@ -98,11 +99,7 @@ class Function:
 
     @classmethod
     def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, FunctionNode]:
-        """Run ``forward`` on ordinary tensors, and return the result and the node, which is ``ctx``.
-
-        Args:
-            args, kwargs: the arguments of ``forward`` in the order of its parameters.
-        """
+        """Run ``forward`` with ordinary tensors in the order of its parameters; return the result and the node (``ctx``)."""
         if "_backward_cls" not in cls.__dict__:
             cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": (), "__module__": PYTORCH})
         assert cls._backward_cls is not None
@@ -166,6 +163,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refuse(g: Cotangent) -> Cotangent:
+    """Raise the error of a second differentiation, as the VJP rule of the results of the first."""
     raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 

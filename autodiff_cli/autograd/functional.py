@@ -75,6 +75,7 @@ def jacobian(
 
 
 def _detached(tree: Any) -> Any:
+    """Return a tensor, or nested tuples of tensors, without their histories."""
     return tree.detach() if isinstance(tree, Tensor) else tuple(map(_detached, tree))
 
 
@@ -95,6 +96,7 @@ def hessian(
     _, several = _checked_list(inputs, "inputs", "hessian")
 
     def gradient(*arguments: Tensor) -> Any:
+        """Return the gradient of the function, whose Jacobian is the Hessian."""
         output = _called_for_number("hessian", func, arguments, strict)
         slopes = gradients_of([output], arguments, None, create_graph=True)
         if strict:
@@ -149,7 +151,7 @@ def jvp(
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """Return the output, which is a scalar, and the product of the Hessian with ``v``, which has the shapes of the inputs."""
+    """Return the scalar output, and the product of the Hessian with ``v``, in the shapes of the inputs; see ``jvp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -164,7 +166,7 @@ def vhp(
 def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Tensors, v: Tensors | None, create_graph: bool, strict: bool
 ) -> Any:
-    """Return the output, and the product of the Hessian with a vector; ``name`` is for messages."""
+    """Return the output, and the product of the Hessian with the vector ``v``; ``name`` is the caller, for messages."""
     with enable_grad():
         values, several = _as_leaves(inputs, create_graph, name)
         vector = _checked_vector(v, values, several, name)
@@ -179,7 +181,7 @@ def _hessian_product(
 
 
 def _as_leaves(inputs: Tensors, create_graph: bool, name: str) -> tuple[list[Tensor], bool]:
-    """Return the inputs as new tensors that require grad; with ``create_graph`` they keep their history."""
+    """Return the inputs as new tensors that require grad, and whether they are a sequence; ``create_graph`` keeps their history."""
     values, several = _checked_list(inputs, "inputs", name)
     return [
         reshaped(x, tuple(x.shape)) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in values
@@ -187,7 +189,7 @@ def _as_leaves(inputs: Tensors, create_graph: bool, name: str) -> tuple[list[Ten
 
 
 def _called(name: str, func: Callable[..., Any], values: Sequence[Tensor], strict: bool) -> tuple[list[Tensor], bool]:
-    """Call a function; in strict mode, check that each output depends on each input."""
+    """Return the outputs of a function, and whether they are a sequence; if ``strict``, check that each depends on each input."""
     outputs, several = _checked_list(func(*values), _OUTPUTS, name)
     for i, output in enumerate(outputs if strict else ()):
         if not output.requires_grad:
@@ -202,7 +204,7 @@ def _called(name: str, func: Callable[..., Any], values: Sequence[Tensor], stric
 
 
 def _check_second_order(slopes: Sequence[Tensor | None]) -> None:
-    """Check that each first derivative depends on the inputs, in strict mode."""
+    """Check that each first derivative is recorded, so that it depends on an input, for strict mode."""
     for i, slope in enumerate(slopes):
         if slope is None or not slope.requires_grad:
             raise GraphError(
@@ -234,7 +236,10 @@ def _called_for_number(name: str, func: Callable[..., Any], values: Sequence[Ten
 
 
 def _checked_vector(v: Tensors | None, like: Sequence[Tensor], several: bool, name: str) -> list[Tensor]:
-    """Return the vector of a product after checks; ``like`` has its shapes, and without a vector it is 1."""
+    """Return the vector of a product after checks; without ``v``, it is 1.
+
+    The tensors ``like``, which the user has as a sequence if ``several``, have the shapes of the vector; ``name`` is the caller.
+    """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             subject = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
@@ -253,6 +258,6 @@ def _checked_vector(v: Tensors | None, like: Sequence[Tensor], several: bool, na
 
 
 def _packed(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
-    """Return one tensor or a tuple, detached unless the graph is wanted."""
+    """Return the only tensor, or a tuple if there may be ``several``; without ``create_graph``, they are detached."""
     results = tuple(tensor if create_graph else tensor.detach() for tensor in tensors)
     return results if several else results[0]

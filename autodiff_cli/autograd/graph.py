@@ -12,14 +12,7 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.postorder import postorder
 
-__all__ = [
-    "GradientEdge",
-    "Node",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]
+__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

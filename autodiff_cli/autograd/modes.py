@@ -87,7 +87,7 @@ class set_grad_enabled(_ContextDecorator):
         _mode.set(self._before)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        _mode.set(self._before)
+        _mode.set(self._before)  # undo the switch that the constructor made: a decorator affects only the function
         return super().__call__(function)
 
     def clone(self) -> Self:
@@ -100,6 +100,7 @@ class grad_mode(_ContextDecorator):
     mode: bool
 
     def __new__(cls, mode: bool | Callable[..., Any] | None = None) -> Any:
+        """Return an instance, or, if ``mode`` is a function (the class is the decorator), the function in the mode."""
         instance = super().__new__(cls)
         if not callable(mode):
             return instance
@@ -158,6 +159,7 @@ class inference_mode(grad_mode):
         return copy
 
     def _start(self) -> None:
+        """Set the modes of the block; the first use of the mode also starts the check of what nodes save."""
         if self.mode and not inference_used[0]:
             inference_used[0] = True
             node_observers.insert(0, named("autodiff_cli.autograd.views_and_versions:refuse_inference"))
@@ -166,31 +168,9 @@ class inference_mode(grad_mode):
 
 
 def _run_in_context(function: Callable[..., Any], context: Callable[[], _ContextDecorator]) -> Callable[..., Any]:
-    """Return a function that runs ``function`` inside a new context."""
+    """Return a function that runs ``function``, which may be a generator function, inside a new context."""
     if inspect.isgeneratorfunction(function):
-
-        @functools.wraps(function)
-        def generate(*args: Any, **kwargs: Any) -> Any:
-            # Set the mode while the code of the generator runs, not while its caller runs.
-            generator = function(*args, **kwargs)
-            resume: Callable[[], Any] = functools.partial(next, generator)
-            try:
-                while True:
-                    with context():
-                        value = resume()
-                    try:
-                        resume = functools.partial(generator.send, (yield value))
-                    except GeneratorExit:
-                        raise
-                    except BaseException as error:
-                        resume = functools.partial(generator.throw, error)
-            except StopIteration as stop:
-                return stop.value
-            finally:
-                with context():
-                    generator.close()
-
-        return generate
+        return _generator_in_context(function, context)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -198,3 +178,29 @@ def _run_in_context(function: Callable[..., Any], context: Callable[[], _Context
             return function(*args, **kwargs)
 
     return call
+
+
+def _generator_in_context(function: Callable[..., Any], context: Callable[[], _ContextDecorator]) -> Callable[..., Any]:
+    """Return a generator function whose code runs inside a new context each time that it is resumed, unlike its caller."""
+
+    @functools.wraps(function)
+    def generate(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        resume: Callable[[], Any] = functools.partial(next, generator)
+        try:
+            while True:
+                with context():
+                    value = resume()
+                try:
+                    resume = functools.partial(generator.send, (yield value))
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    resume = functools.partial(generator.throw, error)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            with context():
+                generator.close()
+
+    return generate

@@ -125,6 +125,7 @@ class TensorValues:
 
 
 _PRECISION, _THRESHOLD, _EDGE, _WIDTH = 4, 1000, 3, 80
+"""PyTorch's print options: digits after the point, most elements that are all shown, elements at each end, columns."""
 _INDENT = len("tensor(")
 
 
@@ -147,6 +148,23 @@ def tensor_repr(tensor: Printable, *more: str) -> str:
         more: further properties, which are printed last.
     """
     data = np.asarray(tensor._data)
+    summarized = data.size > _THRESHOLD
+    body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
+    text = f"tensor({body}"
+    length = len(body) - body.rfind("\n") + 1  # of the last line
+    for suffix in (*_suffixes(tensor, data), *more):
+        if length + len(suffix) + 2 > _WIDTH:
+            text += f",\n{' ' * _INDENT}{suffix}"
+            length = _INDENT + len(suffix)
+        else:
+            text += f", {suffix}"
+            length += len(suffix) + 2
+    is_parameter = tensor._extra is not None and tensor._extra.is_parameter
+    return ("Parameter containing:\n" if is_parameter else "") + text + ")"
+
+
+def _suffixes(tensor: Printable, data: Array) -> list[str]:
+    """Return what follows the values of a tensor: the shape if it is empty, a type that is not the usual one, the history."""
     suffixes = []
     if data.size == 0 and data.ndim != 1:
         suffixes.append(f"size={data.shape}")
@@ -159,20 +177,7 @@ def tensor_repr(tensor: Printable, *more: str) -> str:
             suffixes.append("requires_grad=True")
     except GraphError:  # a view whose history was lost by an in-place change
         suffixes.append("grad_fn=<Invalid>")
-    suffixes += more
-    summarized = data.size > _THRESHOLD
-    body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
-    text = f"tensor({body}"
-    length = len(body) - body.rfind("\n") + 1
-    for suffix in suffixes:
-        if length + len(suffix) + 2 > _WIDTH:
-            text += f",\n{' ' * _INDENT}{suffix}"
-            length = _INDENT + len(suffix)
-        else:
-            text += f", {suffix}"
-            length += len(suffix) + 2
-    is_parameter = tensor._extra is not None and tensor._extra.is_parameter
-    return ("Parameter containing:\n" if is_parameter else "") + text + ")"
+    return suffixes
 
 
 def _ends(data: Array) -> Array:
@@ -184,7 +189,10 @@ def _ends(data: Array) -> Array:
 
 
 def _nested(data: Array, indent: int, text: Callable[[Array | float], str], width: int, summarized: bool) -> str:
-    """Return rows in brackets; the depth of the recursion is the number of dimensions, at most 64 in NumPy."""
+    """Return rows in brackets; the depth of the recursion is the number of dimensions, at most 64 in NumPy.
+
+    ``indent`` is the column of the bracket; see ``_formatter`` for ``text`` and ``width``; ``summarized`` shows only ends of rows.
+    """
     if data.ndim == 0:
         return text(data[()])
     cut = summarized and len(data) > 2 * _EDGE
@@ -204,9 +212,10 @@ def _nested(data: Array, indent: int, text: Callable[[Array | float], str], widt
 
 
 def _formatter(data: Array) -> tuple[Callable[[Array | float], str], int]:
-    """Return a function that formats an element, and the width of its text.
+    """Return a function that formats an element, and the width of its text; the rules are those of PyTorch's ``_Formatter``.
 
-    Whole numbers are printed as ``5.``, and scientific notation is used if 4 decimal places are too few."""
+    Whole numbers are printed as ``5.``, and scientific notation is used if 4 decimal places are too few.
+    """
     if data.dtype.kind != "f":
         width = max(len(str(v)) for v in data.ravel())
         return lambda value: str(value).rjust(width if data.ndim else 0), width

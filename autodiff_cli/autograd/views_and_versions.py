@@ -24,7 +24,9 @@ last_change = [0]
 
 CHANGED_HINT = "use the out-of-place operation, or call clone() before the change"
 _MOST_CHANGES = 1000
+"""The number of latest changes of a memory whose sequence numbers are kept."""
 _FEW_VIEWS = 8
+"""The number of views from which on the list of views is searched for views that do not exist any more."""
 
 
 class ChangedOutput:
@@ -138,12 +140,7 @@ def operation_name(node: Node) -> str:
 
 
 class LostEdge(tuple[Any, ...]):
-    """The edge of a view whose history was lost by an in-place change of its memory; each use raises an error.
-
-    Args:
-        view: the view.
-        edge: the edge before the change.
-    """
+    """The edge of a view whose history was lost by an in-place change; it raises in any use but ``edge``, the former edge."""
 
     edge: Edge | None
     _view: View
@@ -154,6 +151,7 @@ class LostEdge(tuple[Any, ...]):
         return lost
 
     def _refuse(self, *_: object) -> Any:
+        """Raise the error; any use of the edge as a tuple calls this method."""
         refusal = self._view.refusal(self.edge, indirect=True)
         assert refusal is not None
         raise refusal
@@ -208,11 +206,11 @@ def refuse_inference(node: Node) -> None:
 
 def changes_since(saved: Any, sequence_nr: int) -> tuple[int, int]:
     """Return how often the memory of a saved value was changed in place, in total and since a node was recorded."""
-    extra = getattr(saved, "_extra", None)
-    root = None if extra is None else (saved if extra.base is None else extra.base)._extra
-    if root is None or root.changes is None:
+    extra = getattr(saved, "_extra", None)  # an array or a number does not have it
+    owner = extra if extra is None or extra.base is None else extra.base._extra
+    if owner is None or owner.changes is None:
         return 0, 0
-    return root.version, sum(when > sequence_nr for when in root.changes)
+    return owner.version, sum(when > sequence_nr for when in owner.changes)
 
 
 def changed_message(tensor: Tensor, version: int, later: int) -> str:
@@ -291,12 +289,12 @@ def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: 
     created = created or ("" if before is None else before.created)
     extra.view = View(source, before, function, args, created)
     result._requires_grad = result._requires_grad or source._requires_grad
-    under = source.extra()
-    if under.views is None:
-        under.views = []
-    elif len(under.views) >= _FEW_VIEWS and not len(under.views) & (len(under.views) - 1):
-        under.views = [reference for reference in under.views if reference() is not None]
-    under.views.append(weakref.ref(result))
+    owner = source.extra()
+    if owner.views is None:
+        owner.views = []
+    elif len(owner.views) >= _FEW_VIEWS and len(owner.views).bit_count() == 1:  # a power of two: seldom, as the list grows
+        owner.views = [reference for reference in owner.views if reference() is not None]
+    owner.views.append(weakref.ref(result))
     return result
 
 
@@ -313,7 +311,7 @@ def live_views(source: Tensor) -> list[tuple[Tensor, View]]:
 
 
 def adopt(tensor: Tensor, edge: Edge | None, requires_grad: bool) -> None:
-    """Give ``tensor`` another history; if the gradient is retained, retain it at the new node."""
+    """Give ``tensor`` the history of ``edge`` (``None``: no history); if its gradient is retained, retain it at the new node."""
     retains = tensor.retains_grad
     if retains and tensor._edge is not None:
         node, output = tensor._edge

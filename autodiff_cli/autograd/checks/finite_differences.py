@@ -34,7 +34,7 @@ def moved(argument: Tensor, step: Array | float, element: int | None = None) -> 
 def two_sides(
     function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float, step: Array | float = 1.0, element: int | None = None
 ) -> list[Array]:
-    """Return the central difference of each output of ``function`` for a step of ``argument``; see ``moved``.
+    """Return the central difference of each output of ``function`` for steps of ``eps*step`` and ``-eps*step``; see ``moved``.
 
     Raises:
         InvalidCheck: if the shapes or the types of the outputs depend on the values of the argument.
@@ -72,7 +72,7 @@ def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
 
 
 def mismatch(output: int, argument: int, numeric: Array, analytic: Array, forward: bool = False) -> str:
-    """Return PyTorch's message for two Jacobians that differ."""
+    """Return PyTorch's message for two Jacobians that differ; ``output`` and ``argument`` are the numbers of both."""
     mode = "computed with forward mode " if forward else ""
     return (
         f"Jacobian {mode}mismatch for output {output} with respect to input {argument},\n"

@@ -109,19 +109,12 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     arguments = arguments_of(inputs)
-    if grad_outputs is None:
-        generator = np.random.default_rng(0)
-        cotangents = []
-        for output in outputs_of(func(*arguments)):
-            if output.requires_grad:
-                values = np.asarray(generator.uniform(-1, 1, output.shape), output._data.dtype)
-                cotangents.append(tensor_on(values[()]).requires_grad_())
-    else:
-        cotangents = arguments_of(grad_outputs)
+    cotangents = _random_cotangents(outputs_of(func(*arguments))) if grad_outputs is None else arguments_of(grad_outputs)
     count = len(arguments)
     differentiated = [isinstance(a, Tensor) and a.requires_grad for a in (*arguments, *cotangents)]
 
     def gradient(*everything: Any) -> tuple[Tensor, ...]:
+        """Return the gradients of the outputs as a function of the inputs, followed by the cotangents."""
         # Forward mode detaches its inputs.
         values = [v.requires_grad_() if follows else v for v, follows in zip(everything, differentiated, strict=True)]
         results = [o for o in outputs_of(func(*values[:count])) if o.requires_grad]
@@ -130,17 +123,21 @@ def gradgradcheck(
         return tuple(g for g in gradients if g is not None)
 
     return gradcheck(
-        gradient,
-        [*arguments, *cotangents],
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        **options,
+        gradient, [*arguments, *cotangents], check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, **options
     )
+
+
+def _random_cotangents(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return a tensor of random numbers that requires grad for each output that does; the numbers are always the same."""
+    generator = np.random.default_rng(0)
+    live = [output for output in outputs if output.requires_grad]
+    arrays = [np.asarray(generator.uniform(-1, 1, output.shape), output._data.dtype) for output in live]
+    return [tensor_on(array[()]).requires_grad_() for array in arrays]
 
 
 @dataclass
 class DerivativeCheck:
-    """One check of a function; see ``gradcheck`` for the attributes."""
+    """One check of a function, see ``gradcheck``; ``checked`` and ``outputs`` are the arguments and outputs that require grad."""
 
     func: CheckedFunction
     arguments: list[Any]
@@ -151,16 +148,14 @@ class DerivativeCheck:
     check_grad_dtypes: bool
 
     def __post_init__(self) -> None:
+        """Find the inputs to check, and call the function once."""
         self.checked = [a for a in self.arguments if isinstance(a, Tensor) and a.requires_grad]
         for i, argument in enumerate(self.arguments):
-            if not isinstance(argument, Tensor) or not argument.requires_grad:
-                continue
-            if argument._data.dtype != np.float64:
-                warnings.warn(_NOT_DOUBLE.format(i), stacklevel=4)
-            data = argument._data
-            lengths = zip(getattr(data, "strides", ()), data.shape, strict=False)
-            if data.size and any(stride == 0 and n > 1 for stride, n in lengths):
-                raise GraphError(_OVERLAPS.format(i))
+            if isinstance(argument, Tensor) and argument.requires_grad:
+                if argument._data.dtype != np.float64:
+                    warnings.warn(_NOT_DOUBLE.format(i), stacklevel=4)
+                if _repeats_elements(argument._data):
+                    raise GraphError(_OVERLAPS.format(i))
         if not self.checked:
             raise ArgumentError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
@@ -178,7 +173,7 @@ class DerivativeCheck:
         return outputs_of(self.func(*self.arguments))
 
     def compare_jacobians(self, forward: bool) -> None:
-        """Compare all elements of the Jacobians."""
+        """Raise GradcheckError if the Jacobians of forward or reverse mode differ from finite differences in any element."""
         numeric = [self.numeric(argument) for argument in self.checked]
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
@@ -192,6 +187,7 @@ class DerivativeCheck:
                     raise GradcheckError(mismatch(i, j, numeric[j][i], analytic, forward))
 
     def _backward(self, output: Tensor, argument: Tensor) -> Array:
+        """Return the Jacobian of an output by reverse mode, after a check that a second pass gives the same."""
         analytic = analytic_jacobian(output, argument)
         again = analytic_jacobian(output, argument)
         if np.any(np.abs(analytic - again) > self.nondet_tol):
@@ -207,7 +203,7 @@ class DerivativeCheck:
         ]
 
     def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
-        """Return the tangents of the outputs for tangents of the inputs."""
+        """Return the tangents of the outputs for the tangent ``direction`` of one input, and tangents 0 of the others."""
         with dual_level():
             values: list[Any] = []
             for value in self.arguments:
@@ -234,9 +230,17 @@ class DerivativeCheck:
                 raise GradcheckError("backward not multiplied by grad_output")
 
 
+def _repeats_elements(data: Array) -> bool:
+    """Return whether an array has a dimension whose elements are all the same memory."""
+    lengths = zip(getattr(data, "strides", ()), data.shape, strict=False)  # a NumPy scalar does not have strides
+    return data.size > 0 and any(stride == 0 and length > 1 for stride, length in lengths)
+
+
 def arguments_of(inputs: Tensor | Sequence[Any]) -> list[Any]:
+    """Return the arguments of a checked function as a list."""
     return list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
 
 
 def outputs_of(result: Outputs) -> list[Tensor]:
+    """Return the tensors among the results of a checked function."""
     return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import refuse_inference
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
-
-if TYPE_CHECKING:
-    pass
 
 Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
@@ -83,11 +80,10 @@ class FunctionNode(Node):
         Raises:
             ArgumentError: if an argument is not a tensor.
         """
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise ArgumentError(
-                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
-                )
+        if not all(tensor is None or isinstance(tensor, Tensor) for tensor in tensors):
+            raise ArgumentError(
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+            )
         self._saved_for_forward = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
@@ -133,6 +129,7 @@ class FunctionNode(Node):
 
     def seal(self, outputs: Sequence[Output]) -> None:
         """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
+        # The number of each output among the results, ``None`` for an output that is not differentiable.
         places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
         self._saved = tuple(
             SavedOutput(entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
@@ -158,6 +155,7 @@ class FunctionNode(Node):
         return next((i for i, edge in edges if edge is not None and _leads_to(edge, entry)), NO_EDGE)
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run ``backward`` without recording, and return arrays; all gradients are computed, ``needed`` or not."""
         with set_grad_enabled(False):
             return [part._data if type(part) is Tensor else part for part in self._run(grad)]
 
@@ -185,6 +183,7 @@ class FunctionNode(Node):
         return [self._checked_gradient(i, part) for i, part in enumerate(parts)]
 
     def _zeros(self, output: int) -> Tensor | None:
+        """Return the gradient 0 of an output; ``None`` if the output is not a tensor."""
         shape, dtype = self.output_type(output)
         return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
 
@@ -224,4 +223,5 @@ def _sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def _leads_to(edge: Edge, tensor: Tensor) -> bool:
+    """Return whether an edge is that of a tensor, which may be a leaf."""
     return edge is tensor._edge or getattr(edge[0], "variable", None) is tensor

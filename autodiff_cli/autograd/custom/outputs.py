@@ -22,6 +22,10 @@ NOT_AN_INPUT = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
     "ctx.mark_dirty()."
 )
+NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+    "must all be outputs of the Function."
+)
 SEVERAL = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
     "Tensor. Clone the input, or return one tensor."
@@ -47,11 +51,16 @@ class Outputs:
         self.saved_by_setup = node._saved if without_ctx else ()
 
     def completed(self) -> list[Output]:
-        """Return the outputs with their histories, and check how ``forward`` used its inputs."""
+        """Return the outputs with their histories, and check how ``forward`` used its inputs.
+
+        Raises:
+            GraphError: if ``forward`` changed a tensor in place that it may not change, or did not return it.
+        """
         node, outputs = self.node, self.outputs
-        returned = tuple(outputs)
         for tensor in node._dirty:
             mark_changed(tensor)
+            if not _is_one_of(tensor, outputs):
+                raise GraphError(NOT_RETURNED)
         if self.recording:
             node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
         differentiable = node._differentiable = [self._is_differentiable(value) for value in outputs]
@@ -61,12 +70,6 @@ class Outputs:
                 view = _view_of(outputs[i])
                 if view is not None and not (_is_one_of(value, self.args) and _is_one_of(value, node._dirty)):
                     view.created = "several" if differentiable.count(True) > 1 else "function"
-        for tensor in node._dirty:
-            if not _is_one_of(tensor, returned):
-                raise GraphError(
-                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-                    "modified inplace must all be outputs of the Function."
-                )
         if self.recording:
             node.seal(outputs)
         return outputs
@@ -81,7 +84,7 @@ class Outputs:
         )
 
     def _without_history(self, value: Tensor) -> Tensor:
-        """Return a result that is not differentiable as a tensor that is not part of the graph."""
+        """Return a result that is not differentiable as a tensor that is not part of the graph; an input is not changed."""
         is_input = _is_one_of(value, self.args)
         if not value._requires_grad:
             return self._alias(value) if is_input and not _is_one_of(value, self.node._dirty) else value
@@ -106,8 +109,7 @@ class Outputs:
         if any(value is saved for saved in self.saved_by_setup):
             raise GraphError(AS_IS)
         with no_grad():
-            alias: Tensor = reshaped(value, value.shape)
-        return alias
+            return reshaped(value, value.shape)  # type: ignore[no-any-return]
 
     def _check_dirty(self, tensor: Tensor, is_input: bool) -> None:
         """Check that a tensor that ``forward`` changed in place may be changed."""
@@ -122,8 +124,10 @@ class Outputs:
 
 
 def _view_of(value: Output) -> View | None:
+    """Return the steps that make a result, if it is a view with a history."""
     return value._extra.view if isinstance(value, Tensor) and value._extra is not None else None
 
 
 def _is_one_of(value: Output, tensors: Sequence[Output]) -> bool:
+    """Return whether a value is a tensor and is one of these objects."""
     return isinstance(value, Tensor) and any(value is other for other in tensors)

@@ -45,11 +45,7 @@ class SavedValue:
     value: object = None
 
     def text(self, mark: str = "") -> str:
-        """Return the value as text: ``self = x``; empty for sizes and indices, which can be seen elsewhere.
-
-        Args:
-            mark: the text before and after the name of a tensor.
-        """
+        """Return the value as text: ``self = x``, with ``mark`` around a name; empty for sizes and indices, seen elsewhere."""
         if self.shape is None:
             is_listed = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
             return f"{self.name} = {self.value}" if is_listed else ""
@@ -100,12 +96,7 @@ class SavedMemory:
         self.tensors = self.bytes = self.own = 0
 
     def values_of(self, node: Node, name: str) -> list[SavedValue]:
-        """Return the values that a node saves, and count them.
-
-        Args:
-            node: the node.
-            name: the name of its first output.
-        """
+        """Return the values that a node saves, inputs first, and add their memory to the sums; ``name`` is its first output."""
         if node._saved is None:
             return []
         values = []
@@ -121,7 +112,7 @@ class SavedMemory:
                 if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):
                     tensor = name
                 values.append(self._counted_value(label, tensor, array))
-        return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
+        return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))  # plain last
 
     def _counted_value(self, label: str, tensor: str, array: Array) -> SavedValue:
         """Return the record of a saved array, and count its memory unless it was counted before."""

@@ -22,16 +22,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import to_array
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.modes import no_grad
-from autodiff_cli.autograd.node import (
-    OUTPUT,
-    AccumulateGrad,
-    Cotangent,
-    Edge,
-    Node,
-    check_version,
-    leaf_edge,
-    recorded,
-)
+from autodiff_cli.autograd.node import OUTPUT, AccumulateGrad, Cotangent, Edge, Node, check_version, leaf_edge, recorded
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import ChangedOutput, next_sequence_nr
 from autodiff_cli.errors import AutodiffError, DtypeError, GraphError, ShapeError, type_name
@@ -58,10 +49,10 @@ def hooks_in_effect() -> Hooks | None:
 
 
 def _set_stack(stack: tuple[Hooks, ...]) -> None:
-    """Set the hooks of this thread; each pair of hooks in effect, of any thread, is one entry of ``node_observers``."""
-    change = len(stack) - len(_stack.get())
-    node_observers.extend([pack_saved] * change)
-    for _ in range(-change):
+    """Set the hooks of this thread; ``node_observers`` contains ``pack_saved`` once for each pair of hooks of any thread."""
+    added = len(stack) - len(_stack.get())
+    node_observers.extend([pack_saved] * added)
+    for _ in range(-added):
         node_observers.remove(pack_saved)
     _stack.set(stack)
 
@@ -97,10 +88,7 @@ class saved_tensors_hooks:
         _set_stack((*_stack.get(), (self.pack_hook, self.unpack_hook)))
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
+        self, kind: type[BaseException] | None = None, error: BaseException | None = None, trace: TracebackType | None = None
     ) -> None:
         _set_stack(_stack.get()[:-1])
 
@@ -163,6 +151,7 @@ class PackedTensor:
     __slots__ = ("_accumulator", "_edge", "_output", "_requires_grad", "packed", "unpack_hook")
 
     def __init__(self, tensor: Tensor, hooks: Hooks, output: int | None = None) -> None:
+        """Pack a tensor; of its history, keep what does not refer back to the node that saves it, or to a leaf."""
         pack_hook, self.unpack_hook = hooks
         self._requires_grad = tensor._requires_grad
         self._output = output
@@ -217,6 +206,7 @@ class PackedNode(Node):
     keeps_output = False
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the VJP rules with the arrays of the unpacked values; see ``Node.apply``."""
         self.check_saved()
         with no_grad():
             values = [getattr(value, "_data", value) for value in self._unpacked()]
@@ -231,6 +221,7 @@ class PackedNode(Node):
             ) from None
 
     def apply_again(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
+        """Run the VJP rules with the values that the call of ``apply`` before has unpacked."""
         node, values = _latest.get()
         if node is not self:
             return self.apply(grad, needed)
@@ -242,6 +233,7 @@ class PackedNode(Node):
         return self.run_rules(grad, self._unpacked(), needed)
 
     def _unpacked(self) -> list[Any]:
+        """Return the saved values with their histories, and store them in ``_latest`` if ``apply_again`` may follow."""
         values: list[Any] = list(self._saved)
         for i in range(len(values)):
             entry = values[i]
@@ -316,11 +308,7 @@ def saved_value(node: Node, index: int) -> Any:
 
 
 class SavedInput:
-    """A tensor that is saved outside of a node, with the hooks in effect.
-
-    Args:
-        tensor: the tensor.
-    """
+    """A tensor that is saved outside of a node, with the hooks in effect."""
 
     __slots__ = ("_entry", "_sequence_nr")
 
