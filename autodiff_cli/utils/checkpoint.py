@@ -61,6 +61,7 @@ def checkpoint(
     state = get_rng_state() if preserve_rng_state else None
 
     def recompute(*inputs: Any) -> None:
+        """Call the function again; what it returns is not needed, only the tensors that its nodes save."""
         with _random_state(state):
             function(*inputs, **kwargs)
 
@@ -96,20 +97,18 @@ def checkpoint_sequential(
     """
     steps: list[Step] = list(functions)
     length = len(steps) // segments
-
-    def segment(first: int, end: int) -> Step:
-        def call(value: Any) -> Any:
-            for step in steps[first:end]:
-                value = step(value)
-            return value
-
-        return call
-
     end = 0
     for first in range(0, length * (segments - 1), length):
         end = first + length
-        input = checkpoint(segment(first, end), input, preserve_rng_state=preserve_rng_state)
-    return segment(end, len(steps))(input)
+        input = checkpoint(_run_steps, steps[first:end], input, preserve_rng_state=preserve_rng_state)
+    return _run_steps(steps[end:], input)
+
+
+def _run_steps(steps: Sequence[Step], value: Any) -> Any:
+    """Call functions in sequence, each with the result of the previous function."""
+    for step in steps:
+        value = step(value)
+    return value
 
 
 __getattr__ = missing_from(__name__)

@@ -61,9 +61,9 @@ class Region:
         self._compares = compares
         self._slots: list[weakref.ref[Slot]] = []
         self._expected: list[object] = []
-        self._done: WeakSet[Any] = WeakSet()
-        self._ended = False
-        self._lenient = False
+        self._done: WeakSet[Any] = WeakSet()  # the backward passes that have recomputed the values
+        self._ended = False  # whether the first call has returned
+        self._is_partial = False  # whether a backward pass inside the function recomputed the values of a call that had not ended
 
     @contextmanager
     def first_call(self) -> Iterator[None]:
@@ -100,12 +100,13 @@ class Region:
         count = 0
 
         def pack(tensor: Tensor) -> Tensor:
+            """Store the next tensor that the function saves in its slot, and stop the function after the last slot."""
             nonlocal count
             value = tensor_on(tensor._data) if tensor._requires_grad else tensor
             count += 1
             if count > len(self._slots):
                 if not self._ended:  # a backward pass inside the function, which will save more tensors after it
-                    self._lenient = True
+                    self._is_partial = True
                     return value
                 raise CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
@@ -128,8 +129,8 @@ class Region:
         self._check_recomputed(running, count)
 
     def _check_recomputed(self, running: object, count: int) -> None:
-        """Check that the recomputed tensors match those of the first call."""
-        if self._lenient:
+        """Check that the tensors that ``running`` recomputed, ``count`` of them, match those of the first call."""
+        if self._is_partial:
             return
         if count != len(self._slots):
             raise CheckpointError(
@@ -144,8 +145,8 @@ class Region:
         for i, reference in enumerate(self._slots):
             slot = reference()
             value = None if slot is None else slot.values.get(running)
-            if value is not None and (found := _shape_and_dtype(value)) != self._expected[i]:
-                different.append(f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {found}")
+            if value is not None and (metadata := _shape_and_dtype(value)) != self._expected[i]:
+                different.append(f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {metadata}")
         if different:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
