@@ -277,6 +277,11 @@ def test_allclose_looks_at_arrays_and_numbers_too() -> None:
     assert ad.allclose(ad.tensor([1.0]), np.array([1.0]))
 
 
+@pytest.mark.parametrize(("whole", "number"), [(10**308, 1e308), (10**400, math.inf), (-(10**400), -math.inf)])
+def test_a_whole_number_that_is_too_large_for_an_integer_becomes_the_nearest_float(whole: int, number: float) -> None:
+    assert ad.masked_fill(ad.ones(1), ad.tensor([True]), whole).tolist() == [number]
+
+
 def test_bincount_accepts_whole_numbers_that_are_floats() -> None:
     assert ad.evaluate("sum(bincount([1, 2, 2]))", {}).value == 3
     assert ad.bincount(ad.tensor([1.0, 2.0, 2.0])).tolist() == [0, 1, 2]

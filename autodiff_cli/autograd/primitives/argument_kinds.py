@@ -224,7 +224,10 @@ def number(value: Argument) -> Any:
         raise Unfit
     if isinstance(value, float) or -EXACT <= value <= EXACT:
         return value
-    return float(value) if abs(value) < 2**1023 else np.inf
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _as_flag(value: Argument) -> bool:
