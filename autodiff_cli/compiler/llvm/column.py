@@ -102,11 +102,7 @@ def _promotion_type(value: object) -> Any:
 
 
 def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelColumn:
-    """Return a function of columns and numbers.
-
-    Raises:
-        Unknown: if a kernel cannot compute the function.
-    """
+    """Return a function of columns and numbers; raise ``Unknown`` if a kernel cannot compute it."""
     *types, result = _resolved_types(ufunc, tuple(map(_promotion_type, inputs)))
     values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
     if result.name not in KINDS:
@@ -115,7 +111,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
 
 
 def vector(builder: Builder, value: Any, dtype: DType) -> Value:
-    """Return a column or a number as a vector of a type."""
+    """Return a column or a number as a vector of a type; raise ``Unknown`` for an array, or a type without vectors."""
     if dtype.name not in KINDS:
         raise Unknown(f"the type {dtype.name}")
     if isinstance(value, KernelColumn):
@@ -147,6 +143,7 @@ def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColu
 
 
 def _where(condition: Any, *values: Any) -> KernelColumn:
+    """Follow ``np.where`` of a condition and two values, one of which is a column at least."""
     column = next(value for value in (condition, *values) if isinstance(value, KernelColumn))
     if len(values) != 2:
         raise Unknown("where")
@@ -154,11 +151,13 @@ def _where(condition: Any, *values: Any) -> KernelColumn:
 
 
 def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    """Follow ``np.clip``; a bound that is ``None`` does not limit."""
     raised = x if low is None else np.maximum(x, low)
     return raised if high is None else np.minimum(raised, high)
 
 
 def _rounded(x: KernelColumn, decimals: int = 0) -> Any:
+    """Follow ``np.round`` to integers."""
     if decimals:
         raise Unknown("round")
     return np.rint(x)
@@ -169,7 +168,7 @@ _FUNCTIONS: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
     np.clip: _clip,
     np.round: _rounded,
     np.any: lambda condition: condition.any(),
-    np.result_type: lambda *given: np.result_type(*[one.dtype if isinstance(one, KernelColumn) else one for one in given]),
+    np.result_type: lambda *values: np.result_type(*[one.dtype if isinstance(one, KernelColumn) else one for one in values]),
     np.ndim: lambda _: 1,
     np.copy: lambda x: x,
 }

@@ -40,7 +40,7 @@ class Pair(NamedTuple):
         """Return the quotient to about twice the precision of a double."""
         inverse = 1 / other.high
         high = self.high * inverse
-        rest = fma(-high, other.low, fma(-high, other.high, self.high) + self.low)
+        rest = fma(-high, other.low, fma(-high, other.high, self.high) + self.low)  # self - high*other
         return Pair(high, rest * inverse)
 
     def with_rest(self, rest: Value | float) -> Pair:
@@ -77,13 +77,13 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def fast_sum(x: Value | float, y: Value) -> Pair:
-    """Return x + y exactly, where x is 0 or at least as large as y in absolute value."""
+    """Return x + y exactly, where x is 0 or at least as large as y in absolute value (Dekker's Fast2Sum)."""
     high = x + y
     return Pair(high, y - (high - x))
 
 
 def exact_sum(x: Value | float, y: Value) -> Pair:
-    """Return x + y exactly."""
+    """Return x + y exactly (Knuth's 2Sum)."""
     high = x + y
     part = high - x
     return Pair(high, (x - (high - part)) + (y - part))

@@ -29,4 +29,4 @@ def call(builder: Builder, name: str, operands: Sequence[Value], *constants: flo
     if name not in FUNCTIONS or constants:
         return None
     function = FUNCTIONS[name]
-    return function(*operands) if builder.inline else builder.subroutine(f"vec.{name}", function, operands)
+    return function(*operands) if builder.inline else builder.append(builder.subroutine(f"vec.{name}", function, operands), "f64")

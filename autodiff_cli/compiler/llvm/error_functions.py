@@ -43,13 +43,14 @@ _COMPLEMENT_START: Final = 0.7534970169378377, -1.5361863738535486e-17
 _SLOPE: Final = (-0.3562, 0.0759, 0.2892, -0.2134)
 """The derivative of this polynomial, for the digits of u that are rounded away."""
 _SQRT_HALF: Final = 0.7071067811865476, -4.833646656726457e-17
+"""sqrt(1/2) as the sum of two doubles."""
 _WEIGHT: Final = 1.125
 _LARGEST: Final = 28.0
 """erfc is 0 above it."""
 
 
 def _complement(x: Pair, squared: Pair, scale: float = 1.0) -> Value:
-    """Return scale * erfc(x) for x >= 0, given x**2."""
+    """Return scale * erfc(x) for x >= 0, given x**2; in the formula above, f is ``above``, and 1 + 9/8*x is ``weight``."""
     builder = x.high.builder
     u, u_rest = exact_sum(x.high, builder.constant(-4)) / exact_sum(x.high, builder.constant(4))
     leading, rest = _COMPLEMENT_START
@@ -69,7 +70,7 @@ def _complement_of_absolute(x: Value) -> Value:
 
 def erf(x: Value) -> Value:
     """Return the error function, at most 0.9 ulp from the exact value."""
-    near_zero = abs(x) < 0.85
+    near_zero = abs(x) < 0.85  # where 1 - erfc(x) would lose digits
     return where(near_zero, fma(x, polynomial(x * x, _ERF), x), (1 - _complement_of_absolute(x)).with_sign(x))
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from autodiff_cli.compiler.llvm.double_double import Pair, coefficients, fast_sum, fma, polynomial
 from autodiff_cli.compiler.llvm.ir import Value
 
-_LN2: Final = 0.6931471805599453, 2.3190468138462996e-17
+_LN2: Final = 0.6931471805599453, 2.3190468138462996e-17  # a sum of two doubles
 _INVERSE_LN2: Final = 1.4426950408889634
 _TAIL: Final = coefficients("""
     2.0914679376583935e-09 2.510520637395701e-08 2.7557273661348637e-07 2.7557255425746435e-06 2.4801587325533363e-05
@@ -58,7 +58,8 @@ class _Reduced(NamedTuple):
 
 def power_of_two(n: Value) -> Value:
     """Return 2**n for integers n between -1022 and 1023 in floating point."""
-    return n.builder.bits(n.builder.bits(n + (1.5 * 2.0**52 + _BIAS), "i64") << 52, "f64")
+    exponent = n.builder.bits(n + (1.5 * 2.0**52 + _BIAS), "i64")  # its last bits, as in ``_SHIFT``
+    return n.builder.bits(exponent << 52, "f64")
 
 
 def _split_integer(shifted: Value) -> tuple[Value, Value]:
@@ -82,7 +83,7 @@ def _rounded_exponential(parts: _Reduced) -> Value:
 
 def exp(x: Value) -> Value:
     """Return the exponential function, at most 0.6 ulp from the exact value; 0.75 ulp for subnormal results."""
-    return _rounded_exponential(_reduced(x.at_most(710).at_least(-746)))
+    return _rounded_exponential(_reduced(x.at_most(710).at_least(-746)))  # exp is infinite at 710 and 0 at -746
 
 
 def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
@@ -97,15 +98,15 @@ def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
 
 def expm1(x: Value) -> Value:
     """Return exp(x) - 1, as 2**n * ((1 - 2**-n) + (exp(r) - 1))."""
-    parts = _reduced(x.at_most(710).at_least(-40))
+    parts = _reduced(x.at_most(710).at_least(-40))  # the result is infinite at 710, and -1 at -40
     growth = parts.growth
-    total = fast_sum(1, -power_of_two(-parts.n.at_most(100))) + growth
+    total = fast_sum(1, -power_of_two(-parts.n.at_most(100))) + growth  # 2**-100 is far below the last digit of 1
     return parts.scaled(total.rounded).with_sign(x)
 
 
 def tanh(x: Value) -> Value:
     """Return the hyperbolic tangent: (exp(2*x) - 1) / (exp(2*x) + 1) of the absolute value, a quotient of two sums."""
-    parts = _reduced(2 * abs(x).at_most(20))
+    parts = _reduced(2 * abs(x).at_most(20))  # tanh(20) is 1
     power = power_of_two(parts.n)
     growth, one = parts.growth.scaled(power), x.builder.constant(1)
     result = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)

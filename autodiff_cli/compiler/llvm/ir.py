@@ -165,16 +165,6 @@ class Builder:
         arguments = ", ".join(f"{self.type(operand.kind)} {operand.text}" for operand in operands)
         return self.append(f"call {self.type(kind)} @{name}({arguments})", kind)
 
-    def subroutine(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> Value:
-        """Append a call of a function of vectors in double precision, and define it.
-
-        Args:
-            name: its name.
-            function: appends its instructions, given its operands, and returns its result.
-            operands: the operands.
-        """
-        return self.append(self._call(name, function, operands), "f64")
-
     def replaced(self, usual: Sequence[Value], rare: Value, names: Sequence[str], x: Value) -> list[Value]:
         """Replace some lanes by functions of the C library, which are called only if any lane needs them.
 
@@ -184,9 +174,10 @@ class Builder:
             names: the names of the functions in C.
             x: their argument.
         """
-        if (*names, x.text) in self._replaced:
-            return self._replaced[*names, x.text]
-        place, condition, vector = len(self.lines), self.type("i1"), self.type("f64")
+        key = (*names, x.text)
+        if key in self._replaced:
+            return self._replaced[key]
+        place, condition, vector = len(self.lines), self.type("i1"), self.type("f64")  # a place makes names unique
         reduction = f"llvm.vector.reduce.or.v{self.width}i1"
         self.declared[reduction] = f"declare i1 @{reduction}({condition})"
         self.lines += [
@@ -197,20 +188,26 @@ class Builder:
             f"rare{place}:",
         ]
         for name, one in zip(names, usual, strict=True):
-            call = self._call(f"vec.each.{name}", lambda x, name=name: x.builder.each_lane(name, x), [x])
+            call = self.subroutine(f"vec.each.{name}", lambda x, name=name: x.builder.each_lane(name, x), [x])
             self.lines += [
                 f"%{name}{place} = {call} cold",
                 f"%mixed.{name}{place} = select {condition} {rare.text}, {vector} %{name}{place}, {vector} {one.text}",
             ]
         self.lines += [f"br label %join{place}", f"join{place}:"]
-        self._replaced[*names, x.text] = [
+        self._replaced[key] = [
             self.append(f"phi {vector} [{one.text}, %test{place}], [%mixed.{name}{place}, %rare{place}]", "f64")
             for name, one in zip(names, usual, strict=True)
         ]
-        return self._replaced[*names, x.text]
+        return self._replaced[key]
 
-    def _call(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> str:
-        """Define a function of vectors in double precision, and return the instruction that calls it."""
+    def subroutine(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> str:
+        """Define a function of vectors in double precision, and return the instruction that calls it.
+
+        Args:
+            name: its name.
+            function: appends its instructions, given its operands, and returns its result.
+            operands: the operands of the call.
+        """
         vector = self.type("f64")
         if name not in self.definitions:
             inner = Builder(self.width)
@@ -223,7 +220,7 @@ class Builder:
         return f"call {vector} @{name}({', '.join(f'{vector} {one.text}' for one in operands)})"
 
     def each_lane(self, name: str, x: Value) -> Value:
-        """Append one call of a function of the C library for each lane, and declare the function."""
+        """Append one call of a function of the C library for each lane, declare the function, and return the vector of results."""
         self.declared[name] = f"declare double @{name}(double) memory(none) nounwind willreturn"
         result, vector = Value(self, "poison", "f64"), self.type("f64")
         for lane in range(self.width):
@@ -244,16 +241,12 @@ class Builder:
         return self.append(f"bitcast {self.type(value.kind)} {value.text} to {self.type(kind)}", kind)
 
 
-_CONVERSIONS: Final = {
-    ("i1", "f64"): "uitofp",
-    ("i1", "f32"): "uitofp",
-    ("f32", "f64"): "fpext",
-    ("f64", "f32"): "fptrunc",
-}
+_CONVERSIONS: Final = {("i1", "f64"): "uitofp", ("i1", "f32"): "uitofp", ("f32", "f64"): "fpext", ("f64", "f32"): "fptrunc"}
+"""The instruction that converts one kind to another."""
 
 
 def literal(number: float, kind: str) -> str:
-    """Return a constant in the IR, exactly."""
+    """Return a constant in the IR, exactly: a float as the hexadecimal bits of a double."""
     if kind == "i1":
         return "true" if number else "false"
     if kind not in _BITS:

@@ -72,18 +72,17 @@ def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
 
 
 def _kind(instruction: Instruction) -> str:
+    """Return the kind of the vector of an instruction; ``f64`` for a type without vectors, such as int64."""
     return KINDS.get(instruction.dtype.name, "f64")
 
 
 def _append_instruction(builder: Builder, instruction: Instruction, known: Mapping[Instruction, KernelColumn]) -> KernelColumn:
-    """Append one instruction of a program to a kernel."""
+    """Append one instruction of a program to a kernel: an elementary function, or else what its forward function describes."""
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
-    if len(instruction.operands) == 1:
-        argument = known[computing(instruction.operands)[0]].value
-        called = None
-        if argument.kind in ("f64", "f32"):
-            called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
+    argument = known[computing(instruction.operands)[0]].value if len(instruction.operands) == 1 else None
+    if argument is not None and argument.kind in ("f64", "f32"):
+        called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
             return KernelColumn(builder.convert(called, argument.kind), dtype)
     operands: list[Any] = [known[op] if type(op) is Instruction else op for op in map(resolved, instruction.operands)]
@@ -96,7 +95,10 @@ def _append_instruction(builder: Builder, instruction: Instruction, known: Mappi
 
 
 def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:
-    """Return the module of a kernel, given the kinds of its columns and scalars, and its results."""
+    """Return the module of a kernel, given the kinds of its columns and scalars, and its results.
+
+    The block ``entry`` loads the addresses of arrays and the scalars, and ``loop`` computes a group of rows.
+    """
     begin: list[str] = []
     loaded: list[str] = []
     stored: list[str] = []
@@ -106,21 +108,13 @@ def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], res
             element = f"getelementptr {_MEMORY[kind]}, ptr %{name}.at{i}, i64 {'0' if name == 'same' else '%row'}"
             place += [f"%{name}.from{i} = {element}", *_vector_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
     for i, value in enumerate(results):
-        element, text = _MEMORY[value.kind], value.text
         begin += _array_address("out", i)
-        if value.kind == "i1":
-            stored.append(f"%out{i} = zext {builder.type('i1')} {text} to <{builder.width} x i8>")
-            text = f"%out{i}"
-        stored.append(f"%out.to{i} = getelementptr {element}, ptr %out.at{i}, i64 %row")
-        stored.append(f"store <{builder.width} x {element}> {text}, ptr %out.to{i}, align 1")
+        stored += _vector_store(i, value, builder)
+    step, test = f"%next = add i64 %row, {builder.width}", "%more = icmp slt i64 %next, %rows"
     blocks = {
         "entry": [*begin, "br label %loop"],
         "loop": ["%row = phi i64 [0, %entry], [%next, %latch]", *loaded, *builder.lines, *stored, "br label %latch"],
-        "latch": [
-            f"%next = add i64 %row, {builder.width}",
-            "%more = icmp slt i64 %next, %rows",
-            "br i1 %more, label %loop, label %done",
-        ],
+        "latch": [step, test, "br i1 %more, label %loop, label %done"],
         "done": ["ret void"],
     }
     body = "\n".join(f"{label}:\n" + "\n".join(f"  {line}" for line in lines) for label, lines in blocks.items())
@@ -136,7 +130,7 @@ def _array_address(name: str, i: int) -> list[str]:
 
 
 def _vector_load(target: str, source: str, kind: str, builder: Builder) -> list[str]:
-    """Return the instructions that load a vector."""
+    """Return the instructions that load a vector; conditions are bytes in memory."""
     if kind != "i1":
         return [f"{target} = load {builder.type(kind)}, ptr {source}, align 1"]
     memory = f"<{builder.width} x i8>"
@@ -144,3 +138,13 @@ def _vector_load(target: str, source: str, kind: str, builder: Builder) -> list[
         f"{target}.bytes = load {memory}, ptr {source}, align 1",
         f"{target} = icmp ne {memory} {target}.bytes, zeroinitializer",
     ]
+
+
+def _vector_store(i: int, value: Value, builder: Builder) -> list[str]:
+    """Return the instructions that store the vector of the result ``i``."""
+    element, text, stored = _MEMORY[value.kind], value.text, []
+    if value.kind == "i1":
+        stored.append(f"%out{i} = zext {builder.type('i1')} {text} to <{builder.width} x i8>")
+        text = f"%out{i}"
+    stored.append(f"%out.to{i} = getelementptr {element}, ptr %out.at{i}, i64 %row")
+    return [*stored, f"store <{builder.width} x {element}> {text}, ptr %out.to{i}, align 1"]

@@ -20,24 +20,25 @@ _SERIES: Final = coefficients("""
 """(log((1 + s)/(1 - s)) - 2*s) / s**3 in z = s**2."""
 _LN2: Final = 0.6931471805598903, 5.497923018708371e-14
 """log(2); the product of the first part and an exponent is exact."""
-_SQRT_HALF: Final = 0x3FE6A09E667F3BCD
+_SQRT_HALF: Final = 0x3FE6A09E667F3BCD  # the bits of the double, as below
 _ONE: Final = 0x3FF0000000000000
+_POWER_52: Final = 0x433 << 52  # 2.0**52, whose last bits are those of an integer that is added to it
 _SMALLEST_NORMAL: Final = 2.0**-1022
 
 
 def _split(x: Value) -> tuple[Value, Value]:
-    """Return k and f for positive finite numbers."""
+    """Return k and f for positive finite numbers; a subnormal number is first multiplied by 2**54."""
     builder = x.builder
     small = x < _SMALLEST_NORMAL
     # Integers without a sign: the exponent of bits relative to those of sqrt(1/2) is k, with the bias 1023.
     field = builder.bits(where(small, x * 2.0**54, x), "i64") + (_ONE - _SQRT_HALF)
     mantissa = (field & (1 << 52) - 1) + _SQRT_HALF
-    k = builder.bits(field.unsigned_shift(52) | builder.constant(0x433 << 52, "i64"), "f64")
+    k = builder.bits(field.unsigned_shift(52) | builder.constant(_POWER_52, "i64"), "f64")
     return k - where(small, 2.0**52 + 1023 + 54, 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1
 
 
 def _log_of_sum(f: Value) -> Pair:
-    """Return log(1 + f)."""
+    """Return log(1 + f) = f - f**2/2 + s*(f**2/2 + z*p(z)), where z = s**2 and p is ``_SERIES``."""
     s = f / (f + 2)
     z = s * s
     half = 0.5 * f

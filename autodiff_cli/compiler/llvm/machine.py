@@ -74,17 +74,13 @@ class HostCompiler(NamedTuple):
 
 @functools.cache
 def machine() -> HostCompiler:
-    """Return the compiler for this processor.
-
-    Raises:
-        MissingPackage: if llvmlite is not installed.
-    """
+    """Return the compiler for this processor; raise ``MissingPackage`` if llvmlite is not installed."""
     llvm = library("llvmlite.binding", "the compiled engine")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
     wide = features.get("avx512f") and features.get("avx512dq") and features.get("avx512vl")
-    width = 8 if wide else 4 if features.get("avx2") and features.get("fma") else 2
+    width = 8 if wide else 4 if features.get("avx2") and features.get("fma") else 2  # registers of 512, 256 or 128 bits
     processor, text = llvm.get_host_cpu_name(), features.flatten()
     target = llvm.Target.from_default_triple().create_target_machine(cpu=processor, features=text, opt=2)
     return HostCompiler(llvm, target, llvm.create_lljit_compiler(), width, f"{llvm.llvm_version_info} {processor} {text}")
@@ -120,7 +116,7 @@ def loaded(module: str, *symbols: str) -> Any:
 
 
 def _object_code(text: str) -> bytes:
-    """Return the object file of a module."""
+    """Return the object file of a module, for this processor."""
     llvm, target, *_ = machine()
     module = llvm.parse_assembly(text)
     module.verify()

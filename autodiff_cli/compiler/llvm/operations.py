@@ -24,23 +24,27 @@ class Unknown(Exception):
 
 
 def _binary(operation: str) -> Rule:
+    """Return the rule of a function that is an instruction of two vectors; see ``Builder.binary``."""
     return lambda builder, x, y: builder.binary(operation, x, y)
 
 
 def _comparison(predicate: str) -> Rule:
+    """Return the rule of a comparison; see ``Builder.compare``."""
     return lambda builder, x, y: builder.compare(predicate, x, y)
 
 
 def _logical(operation: str) -> Rule:
+    """Return the rule of an operation on the truth of two numbers; see ``Builder.truth``."""
     return lambda builder, x, y: builder.binary(operation, builder.truth(x), builder.truth(y))
 
 
 def _intrinsic(name: str) -> Rule:
+    """Return the rule of a function that is an intrinsic of LLVM; see ``Builder.intrinsic``."""
     return lambda builder, *operands: builder.intrinsic(name, *operands)
 
 
 def _elementary(name: str) -> Rule:
-    """Call a function of vectors, by its name in C or SciPy; one of float32 is computed in double precision and rounded."""
+    """Return the rule of a function by its name in C or SciPy; one of float32 is computed in double precision and rounded."""
 
     def call(builder: Builder, *operands: Value) -> Value:
         result = elementary.call(builder, name, [builder.convert(operand, "f64") for operand in operands])
@@ -63,7 +67,10 @@ def _sign(builder: Builder, x: Value) -> Value:
 
 
 def _extreme(predicate: str, nan: bool) -> Rule:
-    """The larger or the smaller of two numbers, the second if they are equal; nan if one is nan, or only if both are."""
+    """Return the rule of the larger (``ogt``) or smaller (``olt``) number, the second if they are equal.
+
+    With ``nan``, the result is nan if one of the numbers is nan, and otherwise only if both are.
+    """
 
     def rule(builder: Builder, x: Value, y: Value) -> Value:
         return builder.select(builder.compare(predicate, x, y) | _is_nan(builder, x if nan else y), x, y)
@@ -72,14 +79,14 @@ def _extreme(predicate: str, nan: bool) -> Rule:
 
 
 def _power(builder: Builder, x: Value, y: Value) -> Value:
-    """Return a power whose exponent is a known small number."""
-    rule = _POWERS.get(builder.number(y))
+    """Return x**y for a constant y in ``_POWERS``; raise ``Unknown`` for another y, so that NumPy computes the power."""
+    rule = _POWERS.get(builder.number(y))  # ``None``, which is not a key, for a y that is not constant
     if rule is None:
         raise Unknown("power")
     return rule(builder, x)
 
 
-_POWERS: Final[Mapping[float | None, Rule]] = {
+_POWERS: Final[Mapping[float | None, Rule]] = {  # of one vector
     0.0: lambda builder, x: builder.constant(1, x.kind),
     1.0: lambda _, x: x,
     2.0: lambda _, x: x * x,
@@ -93,14 +100,15 @@ _POWERS: Final[Mapping[float | None, Rule]] = {
 
 
 def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
-    """Return log(exp(x) + exp(y)) without overflow."""
+    """Return log(exp(x) + exp(y)) without overflow, as max(x, y) + log1p(exp(-abs(x - y)))."""
     part = _elementary("log1p")(builder, _elementary("exp")(builder, -abs(x - y)))
-    equal = x.equals(y)
+    equal = x.equals(y)  # also where both are infinite, and x - y is nan
     result = builder.select(equal, x + math.log(2), builder.select(x > y, x, y) + part)
     return builder.select(_is_nan(builder, x - y) & ~equal, x + y, result)
 
 
 def _remainder(builder: Builder, x: Value, y: Value) -> Value:
+    """Return the remainder of NumPy, which has the sign of y; that of C, ``rest``, has the sign of x."""
     rest = builder.binary("rem", x, y)
     moved = builder.select((rest < 0) ^ (y < 0), rest + y, rest)
     signed = builder.select(rest.equals(0), builder.constant(0, x.kind).with_sign(y), moved)
@@ -172,7 +180,10 @@ _CONDITION_RULES: Final[dict[np.ufunc, Rule]] = {
 
 
 def rule_of(ufunc: np.ufunc, of_conditions: bool) -> Rule:
-    """Return the rule of a function of NumPy or SciPy, which raises ``Unknown`` if a kernel cannot compute it."""
+    """Return the rule of a function of NumPy or SciPy for conditions or numbers; ``Unknown`` is raised if there is none.
+
+    The rule of an elementary function raises it when it is called.
+    """
     if of_conditions and ufunc not in _CONDITION_RULES:
         raise Unknown(f"{ufunc.__name__} of conditions")
     return _CONDITION_RULES[ufunc] if of_conditions else _NUMBER_RULES.get(ufunc) or _elementary(ufunc.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,7 +12,7 @@ from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm.column import KINDS
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
-from autodiff_cli.compiler.partition import ProgramPartition, computing, resolved
+from autodiff_cli.compiler.partition import ProgramPartition, computing, evaluated, resolved
 from autodiff_cli.compiler.threads import in_threads
 
 if TYPE_CHECKING:
@@ -61,21 +62,21 @@ class Plan:
         self.dtype = dtype
         self._parts = parts
         self._results = list(map(resolved, results))
-        rows, once = set(parts.rows), {*parts.scalars, *parts.once}
-        self._once = once
+        rows = set(parts.rows)
+        self._once = {*parts.scalars, *parts.once}
         read = {op for instruction in parts.rows for op in computing(instruction.operands)}
         self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]
-        self._constant = {i: op for i, op in enumerate(self._results) if op in once or type(op) is not Instruction}
+        self._constant = {i: op for i, op in enumerate(self._results) if op in self._once or type(op) is not Instruction}
         # A kernel writes a result into the first array that it belongs to.
         self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
         self._stages = self._stages_of_rows()
         written = {op for stage in self._stages for op in stage.results}
         direct = {i for op, i in self._first.items() if op in written and op.dtype == dtype}
-        self._copied = [
-            (i, op) for i, op in enumerate(self._results) if type(op) is Instruction and i not in self._constant and i not in direct
-        ]
+        others = [(i, op) for i, op in enumerate(self._results) if i not in self._constant and i not in direct]
+        self._copied = [(i, op) for i, op in others if type(op) is Instruction]
 
     def _stages_of_rows(self) -> list[Stage]:
+        """Return the stages that compute what is not equal in all rows: one kernel, if it can compute all instructions."""
         rows = self._parts.rows
         refused = uncomputable(rows)
         if refused or len(rows) > LARGEST:
@@ -83,20 +84,13 @@ class Plan:
         return [self._stage([], rows, self._parts.columns, list(self._first))]
 
     def _divided_stages(self, refused: set[Instruction]) -> list[Stage]:
-        """Return the stages of a program that is too long for one kernel, or has instructions that no kernel can compute."""
-        level = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
-        for instruction in self._parts.rows:
-            last = max(level[op] for op in computing(instruction.operands))
-            level[instruction] = last + (instruction in refused)
-        pieces: list[tuple[list[Instruction], list[Instruction]]] = []
-        for number in range(max(level.values()) + 1):
-            calls = [op for op in self._parts.rows if level[op] == number and op in refused]
-            rows = [op for op in self._parts.rows if level[op] == number and op not in refused]
-            pieces.append((calls, rows[:LARGEST]))
-            pieces.extend(([], rows[i : i + LARGEST]) for i in range(LARGEST, len(rows), LARGEST))
+        """Return the stages of a program that is too long for one kernel, or has instructions that kernels have refused.
+
+        Going back from the last stage, each stage stores what later stages and the results need.
+        """
         stages = []
-        after: set[Operand] = set(self._results)  # what later stages and the results need
-        for calls, rows in reversed(pieces):
+        after: set[Operand] = set(self._results)
+        for calls, rows in reversed(self._pieces(refused)):
             here = set(rows)
             inputs = dict.fromkeys(op for row in rows for op in computing(row.operands) if op not in here)
             columns = [op for op in inputs if op not in self._once]
@@ -104,9 +98,27 @@ class Plan:
             after.update(op for instruction in (*calls, *rows) for op in computing(instruction.operands))
         return stages[::-1]
 
+    def _pieces(self, refused: set[Instruction]) -> list[tuple[list[Instruction], list[Instruction]]]:
+        """Return the calls of NumPy and the instructions of the kernel of each stage.
+
+        The level of an instruction is the largest number of refused instructions on a path to it; a level is computed at once.
+        """
+        levels = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
+        for instruction in self._parts.rows:
+            last = max(levels[op] for op in computing(instruction.operands))
+            levels[instruction] = last + (instruction in refused)
+        pieces: list[tuple[list[Instruction], list[Instruction]]] = []
+        for level in range(max(levels.values()) + 1):
+            calls = [op for op in self._parts.rows if levels[op] == level and op in refused]
+            rows = [op for op in self._parts.rows if levels[op] == level and op not in refused]
+            pieces.append((calls, rows[:LARGEST]))
+            pieces.extend(([], rows[i : i + LARGEST]) for i in range(LARGEST, len(rows), LARGEST))
+        return pieces
+
     def _stage(
         self, calls: list[Instruction], rows: Sequence[Instruction], columns: list[Instruction], results: list[Instruction]
     ) -> Stage:
+        """Return a stage with a kernel that computes ``rows`` from ``columns``; see ``Stage``."""
         if not results:
             return Stage(calls, None, [], [])
         built = kernel(machine().width, len(rows) <= INLINED, columns, self._scalars, rows, results)
@@ -120,7 +132,7 @@ class Plan:
         ready = all(array.dtype == self.dtype and array.flags.c_contiguous for array in inputs.values())
         share = SHARE if ready and len(self._stages) == 1 else BLOCK
         threads = max(min(threads, rows * len(self._parts.rows) // LEAST), 1)
-        step = max(min(share, -(-rows // threads)), 1)
+        step = max(min(share, -(-rows // threads)), 1)  # the number of rows that a thread takes; the quotient is rounded up
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
         dtypes = [op.dtype if op.dtype.name in KINDS else np.dtype(np.float64) for op in self._scalars]
@@ -138,16 +150,17 @@ class Plan:
         self,
         rows: slice,
         inputs: Mapping[Instruction, Array],
-        constants: Mapping[Instruction, Any],
+        constants: dict[Instruction, Any],
         scalars: Sequence[Array],
         out: Sequence[Array],
     ) -> None:
-        """Compute all results for some rows."""
+        """Compute all results for some rows, and write them into the arrays ``out``."""
         values: dict[Instruction, Any] = {op: np.ascontiguousarray(array[rows], self.dtype) for op, array in inputs.items()}
         length = rows.stop - rows.start
         for calls, function, columns, results in self._stages:
             for instruction in calls:
-                values[instruction] = _computed_by_numpy(instruction, values, constants, length)
+                result = evaluated(instruction, ChainMap(values, constants))
+                values[instruction] = np.ascontiguousarray(np.broadcast_to(result, length), instruction.dtype)
             if function is None:
                 continue
             for op in results:
@@ -156,17 +169,3 @@ class Plan:
             function.run([values[op] for op in columns], scalars, [values[op] for op in results])
         for i, op in self._copied:
             out[i][rows] = values[op]
-
-
-def _computed_by_numpy(
-    instruction: Instruction, values: Mapping[Instruction, Any], constants: Mapping[Instruction, Any], rows: int
-) -> Array:
-    """Return an instruction that NumPy computes, as a contiguous array."""
-    primitive = instruction.primitive
-    assert primitive is not None
-    operands = [
-        (values[operand] if operand in values else constants[operand]) if type(operand) is Instruction else operand
-        for operand in map(resolved, instruction.operands)
-    ]
-    result = primitive.forward(*operands, *instruction.statics)
-    return np.ascontiguousarray(np.broadcast_to(result, rows), instruction.dtype)

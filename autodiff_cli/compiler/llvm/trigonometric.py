@@ -25,6 +25,7 @@ _COS: Final = coefficients("""
 """(cos(r) - 1 + r**2/2) / r**4 in z = r**2."""
 _HALF_PI: Final = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
 _SHIFT: Final = 1.5 * 2.0**52
+"""A number whose sum with a double is rounded to an integer, which is in its last bits."""
 _FAR: Final = 2.0**36
 """The largest argument that is reduced here.
 
@@ -45,12 +46,14 @@ def _reduced(x: Value) -> tuple[Value, Pair]:
 
 
 def _sine(r: Pair) -> Pair:
+    """Return sin(r) = r + r**3*p(z), where z = r**2 and p is ``_SIN``."""
     z = r.high * r.high
     rest = fma(r.high * z, polynomial(z, _SIN), fma(-0.5 * z, r.low, r.low))
     return Pair(r.high, rest)
 
 
 def _cosine(r: Pair) -> Pair:
+    """Return cos(r) = 1 - z/2 + z**2*p(z), where z = r**2 and p is ``_COS``."""
     z = r.high * r.high
     total = fast_sum(1, -0.5 * z)
     square_rest = fma(r.high, r.high, -z)  # what the rounding of z omitted
@@ -59,7 +62,7 @@ def _cosine(r: Pair) -> Pair:
 
 
 def _sine_and_cosine(x: Value) -> list[Value]:
-    """Return sin(x) and cos(x)."""
+    """Return sin(x) and cos(x): for an odd n, those of r change places; the second bit of n, or of n + 1, changes the sign."""
     builder = x.builder
     n, r = _reduced(x)
     sine, cosine = _sine(r).rounded, _cosine(r).rounded
