@@ -144,9 +144,9 @@ def test_a_settled_program_keeps_its_engine() -> None:
 def test_auto_compiles_when_the_rows_repay_it(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = ad.compile("x**2 + 1")
     assert isinstance(compiled, Program)
-    assert [compiled.chosen(rows) for rows in (1, 1_000, 10_000_000)] == ["numpy", "numpy", "llvm"]
+    assert [compiled.engine_for(rows) for rows in (1, 1_000, 10_000_000)] == ["numpy", "numpy", "llvm"]
     monkeypatch.setattr("autodiff_cli.compiler.program.has_compiler", lambda: False)
-    assert compiled.chosen(10_000_000) == "numpy"
+    assert compiled.engine_for(10_000_000) == "numpy"
 
 
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,16 +78,17 @@ def _contributions(
         saved = [_saved_value(instruction, primitive, parameter) for parameter in argument_names(rule)[1:]]
         part = _apply_rule(primitive, rule, incoming, saved)
         reached = selected
-        if name in primitive.selects:
+        if name in primitive.selects:  # such as a branch of ``where``, whose derivative is 1 or 0
             slope = _apply_rule(primitive, rule, np.float64(1), saved)
-            reached = _both(tape, selected, tape.call("ne", slope, 0.0) if type(slope) is Instruction else bool(slope != 0))
+            is_chosen = tape.call("ne", slope, 0.0) if type(slope) is Instruction else bool(slope != 0)
+            reached = _both(tape, selected, is_chosen)
         if reached is not True and primitive.series != "linear":
             part = tape.call("where", reached, part, 0.0)
         yield operand, part, reached
 
 
 def _saved_value(instruction: Instruction, primitive: Primitive, name: str) -> object:
-    """Return the argument of a VJP rule with the given name."""
+    """Return the argument of a VJP rule with this name: the result of the instruction, an operand, or a static argument."""
     if name == "out":
         return as_tensor(instruction.tape, instruction)
     if name not in primitive.parameters:
@@ -114,10 +115,12 @@ def _apply_rule(primitive: Primitive, rule: Callable[..., Any], cotangent: Tenso
 
 
 def _both(tape: Tape, left: Operand, right: Operand) -> Operand:
+    """Return the conjunction of two conditions, without an instruction if one is always true."""
     if left is True or right is True:
         return right if left is True else left
     return tape.call("logical_and", left, right)
 
 
 def _either(tape: Tape, left: Operand, right: Operand) -> Operand:
+    """Return the disjunction of two conditions, without an instruction if one is always true."""
     return True if left is True or right is True else tape.call("logical_or", left, right)

@@ -18,6 +18,8 @@ CUSTOM_VJP = "custom_vjp"
 
 
 def _arithmetic(name: str, swapped: bool = False) -> Callable[[Instruction, Operand], Operand]:
+    """Return the method of an operator that records a function; ``swapped`` if the instruction is the second operand."""
+
     def method(self: Instruction, other: Operand) -> Operand:
         return self.tape.call(name, other, self) if swapped else self.tape.call(name, self, other)
 
@@ -88,11 +90,7 @@ def undecided() -> NotRecordable:
 
 
 def identity(argument: object) -> object:
-    """Return a key that identifies an argument; 1, 1.0 and True have different keys, and so do 0.0 and -0.0.
-
-    Raises:
-        NotRecordable: if the argument is not hashable.
-    """
+    """Return a key that identifies an argument: 1, 1.0 and True differ, and so do 0.0 and -0.0; or raise ``NotRecordable``."""
     if type(argument) is Instruction:
         return argument
     try:

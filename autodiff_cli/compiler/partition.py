@@ -48,21 +48,21 @@ class ProgramPartition(NamedTuple):
     rows: list[Instruction]
 
     def constants(self, columns: Mapping[str, Array], dtype: DType) -> dict[Instruction, Any]:
-        """Return the values of the scalars and of the instructions that depend on nothing else.
-
-        Args:
-            columns: the values of all variables.
-            dtype: the element type of the program.
-        """
+        """Return the values of the scalars and of the instructions that depend on nothing else, given those of all variables."""
         values: dict[Instruction, Any] = {}
         with np.errstate(all="ignore"):  # 1e308 is inf in float32
             for variable in self.scalars:
                 values[variable] = dtype.type(columns[variable.variable])
             for instruction in self.once:
-                operands = [values[op] if type(op) is Instruction else op for op in map(resolved, instruction.operands)]
-                assert instruction.primitive is not None
-                values[instruction] = instruction.primitive.forward(*operands, *instruction.statics)
+                values[instruction] = evaluated(instruction, values)
         return values
+
+
+def evaluated(instruction: Instruction, values: Mapping[Instruction, Any]) -> Any:
+    """Return the result of an instruction, given the values of the instructions among its operands."""
+    assert instruction.primitive is not None
+    operands = [values[operand] if type(operand) is Instruction else operand for operand in map(resolved, instruction.operands)]
+    return instruction.primitive.forward(*operands, *instruction.statics)
 
 
 def partition(instructions: Iterable[Instruction], scalars: frozenset[str]) -> ProgramPartition:

@@ -18,7 +18,7 @@ import numpy as np
 
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.partition import ProgramPartition, needed, partition, resolved
+from autodiff_cli.compiler.partition import needed, partition, resolved
 from autodiff_cli.compiler.schedule import Schedule
 from autodiff_cli.compiler.threads import processors
 from autodiff_cli.errors import DtypeError, ShapeError, UnknownName
@@ -44,7 +44,8 @@ def derivatives(output: Operand, variables: Mapping[str, Instruction], terms: Se
     for term in terms:
         if term not in operands:
             # Differentiate with respect to all remaining variables at once: one backward pass for each row of the Hessian.
-            names = list(variables)[list(variables).index(term[-2]) if len(term) > 1 else 0 :]
+            first = list(variables).index(term[-2]) if len(term) > 1 else 0  # a term names variables in their order
+            names = list(variables)[first:]
             slopes = gradient(operands[term[:-1]], [variables[name] for name in names])
             operands.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
     return [operands[term] for term in terms]
@@ -86,11 +87,7 @@ class Compiled:
         self.wanted = tuple(wanted)
         self.terms = self.wanted * max(len(named), 1)
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
-        self.outputs = tuple(
-            "_".join(("d", *([output] if output else []), *term)) if term else output or "value"
-            for output in self.named or ("",)
-            for term in self.wanted
-        )
+        self.outputs = tuple(output_name(term, output) for output in self.named or ("",) for term in self.wanted)
         self.dtype: DType = np.dtype(dtype)
 
     def __call__(self, **columns: ArrayLike) -> dict[str, Any]:
@@ -158,29 +155,30 @@ class Program(Compiled):
         self.threads = threads or processors()
         self.results = [resolved(result) for result in results]
         self.instructions = needed(self.results)
-        self._made: dict[tuple[str, frozenset[str]], Engine] = {}
+        self._engines: dict[tuple[str, frozenset[str]], Engine] = {}  # by the name and the variables that are scalars
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Compute all results, and write them into the caller's arrays; see ``Compiled.run``."""
         scalars = frozenset(name for name in self.variables if np.ndim(columns[name]) == 0)
-        chosen = self.chosen(len(out[0]))
+        key = (self.engine_for(len(out[0])), scalars)
         with _preparing:
-            if (chosen, scalars) not in self._made:
-                parts = partition(self.instructions, scalars)
-                self._made[chosen, scalars] = self._prepared(chosen, parts)
-        self._made[chosen, scalars].run(columns, out, self.threads)
+            if key not in self._engines:
+                self._engines[key] = self._prepared(*key)
+        self._engines[key].run(columns, out, self.threads)
 
     def settle(self, rows: float) -> None:
         """Choose the engine for a number of rows, for all later calls."""
-        self.engine = self.chosen(rows)
+        self.engine = self.engine_for(rows)
 
-    def chosen(self, rows: float) -> str:
+    def engine_for(self, rows: float) -> str:
         """Return the engine for a number of rows."""
         if self.engine != "auto":
             return self.engine
         return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
 
-    def _prepared(self, engine: str, parts: ProgramPartition) -> Engine:
+    def _prepared(self, engine: str, scalars: frozenset[str]) -> Engine:
+        """Return the engine with this name for the program, in which some variables are scalars."""
+        parts = partition(self.instructions, scalars)
         if engine == "numpy":
             return Schedule(parts, self.results, self.dtype)
         plan = named("autodiff_cli.compiler.llvm.plan:Plan")
@@ -198,13 +196,13 @@ def has_compiler() -> bool:
     return importlib.util.find_spec("llvmlite") is not None
 
 
-def output_name(term: Term) -> str:
-    """Return the name of a term: ``value``, ``d_x`` or ``d_x_y``."""
-    return "_".join(("d", *term)) if term else "value"
+def output_name(term: Term, output: str = "") -> str:
+    """Return the name of a term: ``value``, ``d_x`` or ``d_x_y``; of a named output, ``u``, ``d_u_x`` or ``d_u_x_y``."""
+    return "_".join(filter(None, ("d", output, *term))) if term else output or "value"
 
 
 def _column(name: str, value: ArrayLike) -> Array:
-    """Return a column as an array."""
+    """Return a column as an array; raise ``DtypeError`` if it does not contain real numbers, or masks some."""
     try:
         array = np.asarray(value)
     except ValueError:  # nested lists of different lengths
@@ -212,17 +210,15 @@ def _column(name: str, value: ArrayLike) -> Array:
     is_masked = isinstance(value, np.ma.MaskedArray)
     if array.dtype.kind not in "biuf" or is_masked:
         kind = "masked values" if is_masked else f"{array.dtype} values"
-        raise DtypeError(
-            f"the column '{name}' contains {kind}", hint="use floats, integers or booleans, and nan for missing values"
-        )
+        hint = "use floats, integers or booleans, and nan for missing values"
+        raise DtypeError(f"the column '{name}' contains {kind}", hint=hint)
     return array
 
 
 def checked(variables: Sequence[str], columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """Return the values of all variables as arrays, and the common shape of the arrays that are not scalars.
+    """Return the values of all variables as arrays, and the common shape of those that are not scalars.
 
-    Raises:
-        UnknownName, ShapeError, DtypeError: see ``Compiled.__call__``.
+    The errors are those of ``Compiled.__call__``.
     """
     missing = [name for name in variables if name not in columns]
     if missing:

@@ -94,14 +94,14 @@ UFUNCS: dict[Callable[..., Any], np.ufunc] = {
 
 
 def kernel(instruction: Instruction) -> NumpyKernel:
-    """Return the kernel that computes an instruction."""
+    """Return the kernel that computes an instruction, with its static arguments."""
     primitive, statics = instruction.primitive, instruction.statics
     assert primitive is not None
     if primitive.series == "power" and statics[0] in _POWERS:
         return _POWERS[statics[0]]
     function = UFUNCS.get(primitive.forward, primitive.forward)
-    writes = isinstance(function, np.ufunc)
-    return NumpyKernel((lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function, writes)
+    with_statics = (lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function
+    return NumpyKernel(with_statics, writes=isinstance(function, np.ufunc))
 
 
 class KernelCall(NamedTuple):
@@ -126,27 +126,27 @@ class Buffers:
 
     Attributes:
         counts: the number of arrays of each element type.
-        of: the array of each register, as its number and element type.
+        places: the array of each register, as its number and element type.
     """
 
     def __init__(self) -> None:
         self.counts: dict[DType, int] = {}
-        self.of: dict[int, tuple[int, DType]] = {}
+        self.places: dict[int, tuple[int, DType]] = {}
         self._free: dict[DType, list[int]] = {}
 
     def take(self, register: int, dtype: DType) -> None:
-        """Assign an array to a register."""
+        """Assign an array to a register: one that was released, or a new one."""
         free = self._free.get(dtype)
         if not free:
             free = [self.counts.get(dtype, 0)]
             self.counts[dtype] = free[0] + 1
-        self.of[register] = free.pop(), dtype
+        self.places[register] = free.pop(), dtype
 
     def release(self, registers: Iterable[int]) -> None:
-        """Release the arrays of these registers for reuse."""
+        """Release the arrays of these registers for reuse; a register may have none."""
         for register in registers:
-            if register in self.of:
-                number, dtype = self.of[register]
+            if register in self.places:
+                number, dtype = self.places[register]
                 self._free.setdefault(dtype, []).append(number)
 
 
@@ -195,42 +195,42 @@ class Schedule:
 
     def _kernel_calls(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[KernelCall]:
         """Return the kernel calls, and assign buffers to results that are neither outputs nor allocated by their kernel."""
-        last: dict[Instruction, Instruction] = {}
+        last_reads: dict[Instruction, Instruction] = {}
         for instruction in rows:
-            last.update(dict.fromkeys(computing(instruction.operands), instruction))
+            last_reads.update(dict.fromkeys(computing(instruction.operands), instruction))
         temporary = {instruction for instruction in rows if instruction not in written}
         calls = []
         for instruction in rows:
             how = kernel(instruction)
             target = self._register(instruction)
             read = dict.fromkeys(computing(instruction.operands))
-            ends = [self._registers[value] for value in read if value in temporary and last[value] is instruction]
-            if how.over:
+            ends = [self._registers[value] for value in read if value in temporary and last_reads[value] is instruction]
+            if how.over:  # the result may take the array of an operand
                 self._buffers.release(ends)
             if how.writes and instruction in temporary:
                 self._buffers.take(target, instruction.dtype)
             if not how.over:
                 self._buffers.release(ends)
-            dropped = tuple(register for register in ends if register not in self._buffers.of)
+            allocated = tuple(register for register in ends if register not in self._buffers.places)
             stored = instruction in written and not how.writes
-            calls.append(KernelCall(how, tuple(map(self._register, instruction.operands)), target, stored, dropped))
+            calls.append(KernelCall(how, tuple(map(self._register, instruction.operands)), target, stored, allocated))
         return calls
 
-    def block(self, rows: int, threads: int) -> int:
+    def block_rows(self, rows: int, threads: int) -> int:
         """Return the number of rows of a block, chosen so that all threads process the same number of blocks."""
         width: int = sum(count * dtype.itemsize for dtype, count in self._buffers.counts.items())
         largest = LARGEST if all(call.kernel.writes for call in self._calls) else min(LARGEST, LARGEST_ALLOCATING)
         block = min(max(WORKSPACE // max(width, 1), SMALLEST), largest)
         if rows <= block:
             return max(rows, 1)
-        rounds = -(-rows // (block * threads))
+        rounds = -(-rows // (block * threads))  # rounded up, as the next quotient
         return -(-rows // (rounds * threads))
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
         """Compute all results; see ``Compiled.run``."""
         rows = len(out[0])
         threads = threads if self._threads_pay else 1
-        block = self.block(rows, threads)
+        block = self.block_rows(rows, threads)
         starts = iter(range(0, rows, block))
         arrays = [columns[variable.variable] for variable in self._parts.columns]
         prepared = self._initial_registers(columns)
@@ -247,7 +247,10 @@ class Schedule:
     def _compute_blocks(
         self, starts: Iterator[int], block: int, columns: Sequence[Array], prepared: Sequence[object], out: Sequence[Array]
     ) -> None:
-        """Compute blocks until ``starts`` is exhausted; several threads may share ``starts``."""
+        """Compute blocks until ``starts`` is exhausted; several threads may share ``starts``.
+
+        ``block`` is the number of rows of a block, ``columns`` are the input arrays, and ``prepared`` are the initial registers.
+        """
         rows = len(out[0])
         spaces = {dtype: np.empty((count, block), dtype) for dtype, count in self._buffers.counts.items()}
         registers = list(prepared)
@@ -257,7 +260,7 @@ class Schedule:
                 stop = min(start + block, rows)
                 if stop - start != length:
                     length = stop - start
-                    for register, (number, dtype) in self._buffers.of.items():
+                    for register, (number, dtype) in self._buffers.places.items():
                         registers[register] = spaces[dtype][number, :length]
                 for register, column in zip(self._inputs, columns, strict=True):
                     registers[register] = np.ascontiguousarray(column[start:stop], self.dtype)

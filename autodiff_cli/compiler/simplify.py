@@ -37,11 +37,13 @@ EXACT: dict[str, dict[tuple[Pattern, ...], Replacement]] = {
 """
 
 
-def pattern(number: object) -> Pattern:
-    """Return the pattern of an operand that is not a negation."""
-    if not (type(number) is float or type(number) is int) or number not in (0, 1, -1):
+def pattern(operand: object) -> Pattern:
+    """Return the pattern of an operand; -0.0 is ``x``, because it has other signs than 0.0."""
+    if type(operand) is Instruction:
+        return "-x" if operand.is_("neg") else "x"
+    if not (type(operand) is float or type(operand) is int) or operand not in (0, 1, -1):
         return "x"
-    return "x" if number == 0 and math.copysign(1, number) < 0 else float(number)
+    return "x" if operand == 0 and math.copysign(1, operand) < 0 else float(operand)
 
 
 @functools.cache
@@ -54,6 +56,7 @@ def exact(name: str, *operands: Pattern) -> tuple[tuple[Pattern, ...], Replaceme
 
 
 def _matches(pattern: Pattern, actual: Pattern) -> bool:
+    """Return whether a pattern of ``EXACT`` fits that of an operand."""
     return pattern in ("x", "y") or (actual == "-x" if pattern in ("-x", "-y") else pattern == actual)
 
 
@@ -74,11 +77,12 @@ def simplified(call: Record, primitive: Primitive, arguments: tuple[Any, ...]) -
 
 def _by_exact_row(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
     """Return the result of the row of ``EXACT`` that matches an operation."""
-    row = exact(name, *map(_pattern, arguments))
+    row = exact(name, *map(pattern, arguments))
     if row is None:
         return None
     patterns, result = row
-    if not isinstance(result, float) and any(isinstance(part, float) for part in patterns) and not all(map(_is_float, arguments)):
+    needs_floats = not isinstance(result, float) and any(isinstance(part, float) for part in patterns)
+    if needs_floats and not all(map(_is_float, arguments)):
         return None
     letters = {
         part[-1]: argument.operands[0] if part[0] == "-" else argument
@@ -95,13 +99,8 @@ def _recorded_replacement(call: Record, result: Replacement, letters: dict[str, 
     return letters[result] if isinstance(result, str) else result
 
 
-def _pattern(argument: object) -> Pattern:
-    if type(argument) is Instruction:
-        return "-x" if argument.is_("neg") else "x"
-    return pattern(argument)
-
-
 def _is_float(argument: object) -> bool:
+    """Return whether an operand is not a condition: a constant, or an instruction of a floating-point type."""
     return type(argument) is not Instruction or argument.dtype.kind == "f"
 
 
@@ -128,15 +127,15 @@ def _simplified_where(call: Record, condition: Operand, x: Operand, y: Operand) 
 
 
 def _simplified_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
-    """Simplify ``x != 0`` to a condition if ``x`` is a choice between zero and nonzero constants."""
+    """Simplify ``x != 0`` to a condition if ``x`` is ``where(condition, value, other)`` with zero and nonzero constants."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
     condition, value, other = x.operands
     if type(value) is Instruction:
         return None
     if type(other) is Instruction:  # a chain of choices
-        more = call("ne", other, 0.0) if other.is_("where") and value != 0 else None
-        return None if more is None else call("logical_or", condition, more)
+        is_chain = other.is_("where") and value != 0
+        return call("logical_or", condition, call("ne", other, 0.0)) if is_chain else None
     if (value == 0) == (other == 0):
         return None
     return condition if other == 0 else call("logical_not", condition)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import DType
 
 MOST_INSTRUCTIONS = 200_000
+"""The maximum length of a tape, which bounds the time and memory of tracing."""
 
 
 class Tape:
@@ -64,10 +65,10 @@ class Tape:
         Raises:
             NotRecordable: if the tape becomes too long, or a static argument is not hashable.
         """
-        conditions = [o.dtype.kind == "b" if type(o) is Instruction else type(o) is bool for o in operands]
-        if True in conditions and self._dtype(primitive, operands, statics) == np.float16:
+        are_conditions = [o.dtype.kind == "b" if type(o) is Instruction else type(o) is bool for o in operands]
+        if True in are_conditions and self._dtype(primitive, operands, statics) == np.float16:
             # NumPy computes functions of booleans in half precision.
-            operands = tuple(self._as_number(v) if condition else v for v, condition in zip(operands, conditions, strict=True))
+            operands = tuple(self._as_number(o) if is_one else o for o, is_one in zip(operands, are_conditions, strict=True))
         if Instruction not in map(type, operands):
             return self._constant_result(primitive, operands, statics)
         arguments = (*operands, *statics)
@@ -75,7 +76,7 @@ class Tape:
         if shorter is not None:
             return shorter
         key: tuple[object, ...] = (primitive, *[a if type(a) is Instruction else identity(a) for a in arguments])
-        if primitive.name in ("add", "mul"):
+        if primitive.name in ("add", "mul"):  # their operands have no order
             key = (primitive, frozenset(key[1:]))
         if key not in self._known:
             dtype = self._dtype(primitive, operands, statics)
@@ -83,6 +84,7 @@ class Tape:
         return self._known[key]
 
     def _append(self, instruction: Instruction) -> Instruction:
+        """Append an instruction, and return it; raise ``NotRecordable`` if the tape becomes too long."""
         if len(self.instructions) >= MOST_INSTRUCTIONS:
             raise NotRecordable(f"the derivatives need more than {MOST_INSTRUCTIONS:,} operations")
         self.instructions.append(instruction)

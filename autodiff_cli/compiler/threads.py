@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,17 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
+@functools.cache
+def _pool(process: int, workers: int) -> ThreadPoolExecutor:
+    """Return the reusable thread pool of a process; starting its threads takes as long as computing 10,000 rows."""
+    from concurrent.futures import ThreadPoolExecutor
 
-def _pool(workers: int) -> ThreadPoolExecutor:
-    """Return a reusable thread pool; starting its threads takes as long as computing 10,000 rows."""
-    key = (os.getpid(), workers)
-    if key not in _pools:
-        from concurrent.futures import ThreadPoolExecutor
-
-        _pools[key] = ThreadPoolExecutor(workers, "autodiff")
-    return _pools[key]
+    return ThreadPoolExecutor(workers, "autodiff")
 
 
 def processors() -> int:
@@ -32,7 +29,7 @@ def in_threads(work: Callable[[], None], workers: int) -> None:
     if workers <= 1:
         work()
         return
-    pool = _pool(workers - 1)
+    pool = _pool(os.getpid(), workers - 1)
     others = [pool.submit(work) for _ in range(workers - 1)]
     try:
         work()

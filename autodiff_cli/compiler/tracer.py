@@ -59,19 +59,11 @@ class Tracer(Tensor):
         return self._element_type.kind == "f"
 
     def applied(self, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
-        """Return the result of a primitive that has this tensor as an argument.
-
-        Raises:
-            NotRecordable: if the primitive cannot be traced.
-        """
+        """Return the result of a primitive that has this tensor as an argument, or raise ``NotRecordable``."""
         return apply(self.tape, primitive, arguments)
 
     def applied_several(self, operation: MultiOutput, arguments: Sequence[Any]) -> Sequence[Tensor]:
-        """Return the results of an operation with several results.
-
-        Raises:
-            NotRecordable: if the operation cannot be traced.
-        """
+        """Return the results of an operation with several results: those of a formula, or views; or raise ``NotRecordable``."""
         formula = self.tape.formulas.get(operation.name)
         if formula is not None:
             results: Sequence[Tensor] = formula(*arguments)
@@ -96,6 +88,7 @@ def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
 
 
 def _tracer(tape: Tape, operands: Operands, dtype: DType) -> Tracer:
+    """Return a tracer; its data is an array of operands, which the constructor of a tensor does not take."""
     tracer = Tracer.__new__(Tracer)
     tracer._data = operands
     tracer._requires_grad = False
@@ -121,13 +114,17 @@ def as_operands(value: object) -> Operands:
 
 
 def _in_array(operand: Operand) -> Operands:
+    """Return an operand as a 0-d array."""
     box = np.empty((), object)
     box[()] = operand
     return box
 
 
 def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
-    """Return the result of a primitive that has a ``Tracer`` as an argument; see ``Tracer.applied``."""
+    """Return the result of a primitive that has a ``Tracer`` as an argument; see ``Tracer.applied``.
+
+    A formula of the tape comes first; else an elementwise primitive is recorded for each element, and NumPy computes others.
+    """
     formula = None if primitive.elementwise else tape.formulas.get(primitive.name)
     if formula is not None:
         tensor: Tensor = formula(*arguments)
@@ -141,10 +138,10 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
         raise undecided()
     if all(operands.ndim == 0 for operands in tensors):
         return as_tensor(tape, tape.record(primitive, tuple(operands.item() for operands in tensors), statics))
-    spread = np.broadcast_arrays(*tensors)
-    result = np.empty(spread[0].shape, object)
-    for i, row in enumerate(zip(*[operands.flat for operands in spread], strict=True)):
-        result.flat[i] = tape.record(primitive, row, statics)
+    arrays = np.broadcast_arrays(*tensors)
+    result = np.empty(arrays[0].shape, object)
+    for i, elements in enumerate(zip(*[operands.flat for operands in arrays], strict=True)):
+        result.flat[i] = tape.record(primitive, elements, statics)
     return as_tensor(tape, result)
 
 
