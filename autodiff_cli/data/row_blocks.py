@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from types import MappingProxyType
 from typing import IO, Any, BinaryIO, NamedTuple
 
@@ -169,6 +170,8 @@ class Input:
 
 ROW = 20
 """The approximate number of bytes of a row."""
+SAMPLE = 64
+"""The number of first bytes that show whether a file is text or has a binary format."""
 
 
 class Reader:
@@ -323,21 +326,25 @@ class BadRows:
     messages: dict[int, str] = field(default_factory=dict)
     missing: set[int] = field(default_factory=set)
 
-    def add(self, position: int, line: int, problem: str, hint: str | None = None) -> None:
-        """Record a bad row.
+    def add(self, position: int, line: int, problem: str, hint: str | None = None, whole: bool = False) -> None:
+        """Record a bad row, given its position in the block and its number in the file.
+
+        Args:
+            problem, hint: the texts of a message; without a hint, it names the settings that accept such rows.
+            whole: whether not only a cell is bad, so that ``nan`` cannot take its place, and only ``skip`` accepts the row.
 
         Raises:
-            DataError: if ``on_error`` is ``stop``.
+            DataError: if ``on_error`` does not accept the row.
         """
         message = f"{self.where} {line}: {problem}"
-        if self.on_error == "stop":
+        if self.on_error == "stop" or (whole and self.on_error != "skip"):
             skip, nan = setting("on_error", "skip"), setting("on_error", "nan")
             otherwise = "" if self.finite else f", or {nan} to read such cells as nan"
             raise DataError(message, hint=hint or f"use {skip} to skip such rows{otherwise}")
         self.messages.setdefault(position, message)
 
     def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:
-        """Record a cell that is not a number; see ``add``."""
+        """Record the row of a cell that is not a number, or is missing: ``None`` or an empty text; see ``add``."""
         if cell is None or cell == "":
             self.missing.add(position)
             self.add(position, line, f"column '{column}' is empty", hint)
@@ -346,16 +353,14 @@ class BadRows:
             self.add(position, line, f"column '{column}' contains {text}, which is not a number", hint)
 
     def applied_to(self, block: Block) -> Block:
-        """Return the block with its bad rows counted, and without them if ``on_error`` is ``skip``."""
+        """Return a block with its bad rows counted, and without them if ``on_error`` is ``skip``."""
         if not self.messages:
             return block
-        block.bad = len(self.messages)
-        block.first_bad = self.messages[min(self.messages)]
+        counted = replace(block, bad=len(self.messages), first_bad=self.messages[min(self.messages)])
         if self.on_error == "skip":
-            return without(block, set(self.messages))
-        block.problems = {position: self.messages[position] for position in sorted(self.messages)}
-        block.missing = self.missing
-        return block
+            return without(counted, set(self.messages))
+        problems = {position: self.messages[position] for position in sorted(self.messages)}
+        return replace(counted, problems=problems, missing=self.missing)
 
 
 def field_of(name: str, columns: Container[str]) -> tuple[str, tuple[str, ...]]:
@@ -377,35 +382,39 @@ def without(block: Block, positions: set[int]) -> Block:
 
 def only(block: Block, keep: Mask) -> Block:
     """Return a copy of a block with the rows that a mask selects; bad rows that it does not select are not counted."""
-    positions = np.flatnonzero(keep)
-    places: list[int] = positions.tolist()
-
-    def chosen(column: Column) -> Column:
-        if isinstance(column, list):
-            return [column[i] for i in places]
-        if isinstance(column, np.ndarray):
-            return column[keep]
-        view = str(column.type).endswith("_view")  # Arrow cannot take values of views
-        return column.cast(f"large_{str(column.type)[:-5]}").take(positions).cast(column.type) if view else column.take(positions)
-
-    problems = {new: block.problems[old] for new, old in enumerate(places) if old in block.problems}
+    positions: list[int] = np.flatnonzero(keep).tolist()
+    problems = {new: block.problems[old] for new, old in enumerate(positions) if old in block.problems}
     return Block(
-        rows=len(places),
+        rows=len(positions),
         numbers={name: column[keep] for name, column in block.numbers.items()},
-        columns={name: chosen(column) for name, column in block.columns.items()},
-        texts={name: chosen(column) for name, column in block.texts.items()},
-        raw=_lines(block.raw, keep) if isinstance(block.raw, bytes) else block.raw and [block.raw[i] for i in places],
+        columns={name: _only_values(column, keep) for name, column in block.columns.items()},
+        texts={name: _only_values(column, keep) for name, column in block.texts.items()},
+        raw=_only_lines(block.raw, keep),
         where=block.where,
-        lines=[block.lines[i] for i in places],
+        lines=[block.lines[i] for i in positions],
         bad=block.bad - len(block.problems) + len(problems),
         first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,
         problems=problems,
-        missing={new for new, old in enumerate(places) if old in block.missing},
+        missing={new for new, old in enumerate(positions) if old in block.missing},
     )
 
 
-def _lines(raw: bytes, keep: Mask) -> bytes:
-    """Return the lines that a mask selects."""
+def _only_values(column: Column, keep: Mask) -> Column:
+    """Return the values of a column that a mask selects."""
+    if isinstance(column, list):
+        return list(compress(column, keep))
+    if isinstance(column, np.ndarray):
+        return column[keep]
+    positions, name = np.flatnonzero(keep), str(column.type)
+    if name.endswith("_view"):  # Arrow cannot take values of views
+        return column.cast(f"large_{name.removesuffix('_view')}").take(positions).cast(column.type)
+    return column.take(positions)
+
+
+def _only_lines(raw: list[str] | bytes | None, keep: Mask) -> list[str] | bytes | None:
+    """Return the texts of rows that a mask selects, in the form of ``Block.raw``."""
+    if not isinstance(raw, bytes):
+        return raw and list(compress(raw, keep))
     characters = np.frombuffer(raw, np.uint8)
     ends = np.flatnonzero(characters == ord("\n")) + 1
     return characters[np.repeat(keep, np.diff(ends, prepend=0))].tobytes()

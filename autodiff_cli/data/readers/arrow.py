@@ -13,17 +13,7 @@ from autodiff_cli.arrays import Floats
 from autodiff_cli.data import storage
 from autodiff_cli.data.column_values import dense
 from autodiff_cli.data.pyarrow_import import library_errors
-from autodiff_cli.data.row_blocks import (
-    BLOCK_ROWS,
-    ROW,
-    ArrowArray,
-    BadRows,
-    Block,
-    Input,
-    Reader,
-    ReadRequest,
-    field_of,
-)
+from autodiff_cli.data.row_blocks import BLOCK_ROWS, ROW, ArrowArray, BadRows, Block, Input, Reader, ReadRequest, field_of
 from autodiff_cli.errors import DataError
 from autodiff_cli.language.limited_reading import file_size
 from autodiff_cli.lazy import library
@@ -55,29 +45,32 @@ class ArrowReader(Reader):
         self.groups = None if source.span is None else list(range(*source.span))
         self._is_parquet = source.format.name == "parquet"
         self._is_remote = storage.is_remote(file)
-        self._opened: Any
         with library_errors(f"{self.name} is not in {source.format.library} format"):
             # Arrow reads a file faster by path than through a Python file object.
             path = getattr(file, "name", None)
             if isinstance(path, str) and os.path.isfile(path):
                 self._file = self._arrow.OSFile(path)
                 file.close()
+            self._opened = self._parquet(self._file) if self._is_parquet else self._ipc(self._file)
             if self._is_parquet:
-                from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
-
-                self._opened = _parquet.ParquetReader()
-                # Pre-buffering keeps all requested row groups in memory.
-                self._opened.open(self._file, pre_buffer=self._is_remote)
                 self.schema = self._opened.schema_arrow
                 self.metadata = self._opened.metadata
                 self.total = self.metadata.num_rows
             else:
-                self._opened = self._ipc(self._file)
                 self.schema = self._opened.schema
                 self.is_random_access = hasattr(self._opened, "num_record_batches")
             self.columns = tuple(self.schema.names)
 
+    def _parquet(self, file: IO[bytes]) -> Any:
+        """Return the reader of pyarrow for a Parquet file."""
+        from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
+
+        opened = _parquet.ParquetReader()
+        opened.open(file, pre_buffer=self._is_remote)  # it keeps all requested row groups in memory
+        return opened
+
     def _ipc(self, file: IO[bytes]) -> Any:
+        """Return the reader of pyarrow for an Arrow IPC file, or for a stream, as the first bytes show."""
         ipc = self._arrow.ipc
         if file.seekable():
             begins = file.read(6)
@@ -94,15 +87,16 @@ class ArrowReader(Reader):
         return super().estimate if self._size is None or self.total is not None else self._size / ROW
 
     def pieces(self) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch with the number of its first row."""
+        """Yield each batch with the number of its first row; one batch without rows if there are none."""
         empty = True
         for batch in self._batches():
             empty = False
             yield self.done + 1, batch
             self.done += batch.num_rows
         if empty:
-            schema = self.schema if self.only is None else self._arrow.schema([self.schema.field(n) for n in self.only])
-            yield 1, self._arrow.RecordBatch.from_arrays([self._arrow.array([], f.type) for f in schema], schema=schema)
+            schema = self.schema if self.only is None else self._arrow.schema([self.schema.field(name) for name in self.only])
+            arrays = [self._arrow.array([], field.type) for field in schema]
+            yield 1, self._arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _batches(self) -> Iterator[RecordBatch]:
         """Yield validated batches, because later accesses to their values are unchecked."""
@@ -116,17 +110,18 @@ class ArrowReader(Reader):
             yield batch
 
     def _unchecked(self) -> Iterator[RecordBatch]:
+        """Yield the batches of the needed columns as pyarrow reads them, with at most ``BLOCK_ROWS`` rows."""
         if self._is_parquet:
             names = self.columns if self.only is None else self.only
-            chosen = [i for i, path in enumerate(self._opened.column_paths) if path[0] in names]
+            leaves = [i for i, path in enumerate(self._opened.column_paths) if path[0] in names]
             for groups in self._portions():
-                yield from self._opened.iter_batches(BLOCK_ROWS, groups, chosen)
+                yield from self._opened.iter_batches(BLOCK_ROWS, groups, leaves)
         elif self.is_random_access:
             for i in range(self._opened.num_record_batches):
-                yield from self._parts(self._opened.get_batch(i))
+                yield from self._slices(self._opened.get_batch(i))
         else:
             for batch in self._opened:
-                yield from self._parts(batch)
+                yield from self._slices(batch)
 
     def _portions(self) -> Iterator[list[int]]:
         """Yield the row groups to read in one step; the ranges of a step are requested from a server at the same time."""
@@ -134,11 +129,12 @@ class ArrowReader(Reader):
         if not self._is_remote:
             yield groups
             return
-        sizes = accumulate(self.metadata.row_group(group).total_byte_size for group in groups)
-        for _, portion in groupby(zip(groups, sizes, strict=True), lambda group: group[1] // _PORTION):
+        ends = accumulate(self.metadata.row_group(group).total_byte_size for group in groups)
+        for _, portion in groupby(zip(groups, ends, strict=True), lambda group_and_end: group_and_end[1] // _PORTION):
             yield [group for group, _ in portion]
 
-    def _parts(self, batch: RecordBatch) -> Iterator[RecordBatch]:
+    def _slices(self, batch: RecordBatch) -> Iterator[RecordBatch]:
+        """Yield slices of the needed columns of a batch, with at most ``BLOCK_ROWS`` rows."""
         if self.only is not None:
             batch = batch.select(self.only)
         for start in range(0, batch.num_rows, BLOCK_ROWS):
@@ -159,22 +155,22 @@ class ArrowReader(Reader):
         return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines, texts=texts))
 
     def _column(self, batch: RecordBatch, name: str) -> ArrowArray:
-        """Return a column, or a field inside a column; a field of a null is null."""
+        """Return a column, or a field inside a column; a field of a null is null, and that of another type is a ``DataError``."""
         top, fields = field_of(name, self.columns)
         column = batch.column(top)
         for field in fields:
             struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])
             if struct.get_field_index(field) < 0:
                 known = ", ".join(f"'{top}.{member.name}'" for member in struct)
-                raise DataError(
-                    f"{self.name} has no field '{name}'", hint=f"its fields: {known}" if known else f"'{top}' has no fields"
-                )
+                hint = f"its fields: {known}" if known else f"'{top}' has no fields"
+                raise DataError(f"{self.name} has no field '{name}'", hint=hint)
             from pyarrow import compute
 
             column, top = compute.struct_field(column, field), f"{top}.{field}"
         return column
 
     def _numbers(self, column: ArrowArray, name: str, lines: range, bad: BadRows) -> Floats:
+        """Convert a column to float64, and record its nulls in ``bad`` by their ``lines``; raise ``DataError`` for other types."""
         types = self._arrow.types
         with library_errors(f"cannot read {self.name}: column '{name}'"):
             column = dense(column)

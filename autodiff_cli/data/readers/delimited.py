@@ -26,8 +26,6 @@ from autodiff_cli.language.limited_reading import display_name
 from autodiff_cli.wording import plural
 
 _LINE_ENDS = "end lines with a newline, or convert lines that end with only a carriage return: tr '\\r' '\\n' < FILE"
-
-
 Wrong = list[tuple[int, str]]
 """The position of the row and the text of each cell that is not a number."""
 
@@ -69,10 +67,11 @@ class _ReadRows:
 
     def numbers(self, i: int, dialect: Dialect) -> tuple[Floats, Wrong]:
         """Return the numbers of a column, and the cells that are not numbers; Python converts those that are unusual."""
-        array, others = self._cells.numbers[i], [(row, text or b"") for row, column, text in self._cells.others if column == i]
-        rows, unread = [row for row, _ in others], [text.decode() for _, text in others]
-        array[rows], wrong = numbers_in(_with_points(unread, dialect))
-        return array, [(rows[k], unread[k]) for k in wrong]
+        others = [(row, (text or b"").decode()) for row, column, text in self._cells.others if column == i]
+        rows, cells = [row for row, _ in others], [cell for _, cell in others]
+        array = self._cells.numbers[i]
+        array[rows], wrong = numbers_in(_with_points(cells, dialect))
+        return array, [others[k] for k in wrong]
 
 
 class DelimitedReader(TextReader):
@@ -90,21 +89,21 @@ class DelimitedReader(TextReader):
         self.columns = tuple(self._header() if source.columns is None else source.columns)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield chunks of whole lines; see ``TextReader``.  Comments are replaced by empty lines, which keeps line numbers."""
-        comment = (
-            re.compile(rb"^%b[^\n]*" % re.escape(self._dialect.comment.encode()), re.MULTILINE) if self._dialect.comment else None
-        )
-        left = self._dialect.skip_lines if self.line == 1 else 0
+        """Yield chunks of whole lines, without skipped lines; comments become empty, which keeps the numbers of lines."""
+        sign = self._dialect.comment.encode()
+        comments = re.compile(rb"^%b[^\n]*" % re.escape(sign), re.MULTILINE) if sign else None
+        to_skip = self._dialect.skip_lines if self.line == 1 else 0
         for chunk in super().chunks():
             start = 0
-            while left and start < len(chunk):
+            while to_skip and start < len(chunk):
                 start = chunk.index(b"\n", start) + 1
-                left -= 1
+                to_skip -= 1
                 self.line += 1
             data = chunk[start:]
-            yield data if comment is None else comment.sub(b"", data)
+            yield data if comments is None else comments.sub(b"", data)
 
     def _header(self) -> list[str]:
+        """Return the names in the header, which is then read; raise ``DataError`` if it is not one whole line."""
         line = self._first_line(b"\r\n")
         if line is None:
             hint = "write a header line, even for an empty table"
@@ -128,10 +127,11 @@ class DelimitedReader(TextReader):
                 yield piece
 
     def _piece(self, chunk: bytes) -> Lines:
+        """Return the whole rows at the beginning of a chunk; the lines of a row that ends in a later chunk are put back."""
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
         if b"\r" not in simple and (b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))):
             return Lines(simple, self.line)
-        # Only the csv module can find the ends of rows; a row that ends in a later chunk is put back.
+        # Only the csv module can find the ends of rows.
         rows, used = self._parsed(chunk, self.line)
         if used < len(chunk):
             if self.ended:
@@ -141,12 +141,17 @@ class DelimitedReader(TextReader):
         return Lines(chunk[:used], self.line, rows)
 
     def _parsed(self, data: bytes, first: int) -> tuple[_Rows, int]:
-        """Parse lines with the csv module; return the rows and their number of bytes."""
+        """Parse lines with the csv module, given the number of the first; return the whole rows and their number of bytes."""
         text = decoded(data, self.name, first)
         lines = text.split("\n")[:-1]
         if not data.startswith(b"\n") and not any(sign in text for sign in ('"', "\r", "\n\n")):  # every line is a row
             return _Rows([*csv.reader(lines, delimiter=self.delimiter)], lines, range(first, first + len(lines))), len(data)
-        lines = [line + "\n" for line in lines]
+        rows, used = self._parsed_lines([line + "\n" for line in lines], first)
+        size = len(data) if used == len(lines) else len(data) - len("".join(line + "\n" for line in lines[used:]).encode())
+        return rows, size
+
+    def _parsed_lines(self, lines: list[str], first: int) -> tuple[_Rows, int]:
+        """Parse lines, some of which are empty or parts of a row; return the whole rows and their number of lines."""
         reader = csv.reader([*lines, "\n"], delimiter=self.delimiter)
         cells: list[list[str]] = []
         raws: list[str] = []
@@ -163,8 +168,7 @@ class DelimitedReader(TextReader):
                 used = reader.line_num
         except csv.Error:
             raise DataError(f"{self.name}, line {first + used}: the line contains a carriage return", hint=_LINE_ENDS) from None
-        size = len(data) if used == len(lines) else len(data) - len("".join(lines[used:]).encode())
-        return _Rows(cells, raws, starts), size
+        return _Rows(cells, raws, starts), used
 
     def block(self, piece: Lines, request: ReadRequest) -> Block:
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
@@ -206,27 +210,29 @@ class DelimitedReader(TextReader):
     def _add_wrong(self, name: str, cells: Wrong, lines: Sequence[int], bad: BadRows) -> list[int]:
         """Record cells of a column that are not numbers, by the position of their row, and return the positions of empty cells."""
         for position, cell in cells:
-            header = lines[position] == 1 and cell.strip() == name
-            hint = f"remove {setting('columns')}, because the first line is a header" if header else self._decimal(cell)
+            is_header = lines[position] == 1 and cell.strip() == name
+            hint = f"remove {setting('columns')}, because the first line is a header" if is_header else self._decimal_hint(cell)
             bad.add_cell(position, lines[position], name, cell, hint)
         return [position for position, cell in cells if not cell]
 
-    def _decimal(self, cell: str) -> str | None:
+    def _decimal_hint(self, cell: str) -> str | None:
         """Return a hint for a cell that is a number with a decimal comma; ``None`` for another cell."""
-        comma = self.delimiter != "," and cell.count(",") == 1 and is_number(cell.replace(",", "."))
+        has_comma = self.delimiter != "," and cell.count(",") == 1 and is_number(cell.replace(",", "."))
         quoted = setting("decimal", "','")
-        return f"use {quoted} to read numbers with a decimal comma" if comma else None
+        return f"use {quoted} to read numbers with a decimal comma" if has_comma else None
 
     def _pad(self, rows: _Rows, raw: list[str] | None, bad: BadRows) -> None:
-        """Pad or cut every row to the number of columns, and record as bad the rows that had a different number of cells."""
+        """Pad or cut every row to the number of columns, and record as bad the rows that had a different number of cells.
+
+        The cells of ``rows`` are changed, and so are their texts ``raw`` if they are copied to the output.
+        """
         width = len(self.columns)
         for i, row in enumerate(rows.cells):
             if len(row) == width:
                 continue
-            hint = None
-            if len(row) > width and bad.on_error != "skip":
-                bad.on_error, hint = "stop", f"use {setting('on_error', 'skip')} to skip rows with too many cells"
-            bad.add(i, rows.lines[i], f"{plural(len(row), 'cell')}, but there are {width} columns", hint)
+            is_too_long = len(row) > width
+            hint = f"use {setting('on_error', 'skip')} to skip rows with too many cells" if is_too_long else None
+            bad.add(i, rows.lines[i], f"{plural(len(row), 'cell')}, but there are {width} columns", hint, whole=is_too_long)
             missing = [""] * (width - len(row))
             rows.cells[i] = [*row, *missing][:width]
             if raw is not None:
@@ -239,11 +245,7 @@ def _with_points(cells: list[str], dialect: Dialect) -> list[str]:
 
 
 def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:
-    """Convert cells to float64, with 1 and 0 for true and false, and with nan for invalid cells.
-
-    Returns:
-        the array, and the positions of the invalid cells.
-    """
+    """Convert cells to float64, with 1 and 0 for true and false; return them, and the positions of invalid cells, which are nan."""
     try:
         array = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
@@ -267,9 +269,9 @@ def is_regular(data: bytes, delimiter: str) -> bool:
     if len(quotes) % 2:
         return False
     # A doubled quote inside a cell is handled as the end of a quoted part and the beginning of the next part.
-    around = np.zeros(256, bool)
-    around[[ord(delimiter), ord("\n"), ord('"')]] = True
-    if not (around[array[quotes[::2] - 1]].all() and around[array[quotes[1::2] + 1]].all()):
+    is_boundary = np.zeros(256, bool)  # by byte
+    is_boundary[[ord(delimiter), ord("\n"), ord('"')]] = True
+    if not (is_boundary[array[quotes[::2] - 1]].all() and is_boundary[array[quotes[1::2] + 1]].all()):
         return False
     newlines = np.flatnonzero(array == ord("\n"))
     return not (np.searchsorted(quotes, newlines) % 2).any()

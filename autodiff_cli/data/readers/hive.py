@@ -33,10 +33,12 @@ def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]
 
 
 def _is_int32(text: str) -> bool:
+    """Return whether a text is an integer that int32 represents."""
     return _INTEGER.fullmatch(text) is not None and _INT32.min <= int(text) <= _INT32.max
 
 
 def _value(text: str, is_integer: bool) -> PartitionValue:
+    """Return the value that the name of a folder gives, of a column of integers or of text."""
     value = None if text == _NULL else int(text) if is_integer else unquote(text)
     return PartitionValue(value, "int32" if is_integer else "string")
 
@@ -60,10 +62,10 @@ class HiveReader:
 
     @property
     def schema(self) -> Any:
-        """The Arrow schema of the file and of the partition columns."""
-        schema = self._inside.schema
+        """The Arrow schema of the file and of the partition columns; ``None`` if the file does not have one."""
+        schema, pa = self._inside.schema, pyarrow_if_there
         for name, (_, kind) in self._values.items() if schema is not None else ():
-            schema = schema.append(pyarrow_if_there().field(name, pyarrow_if_there().type_for_alias(kind)))
+            schema = schema.append(pa().field(name, pa().type_for_alias(kind)))
         return schema
 
     def pieces(self) -> Iterator[Any]:
@@ -86,6 +88,7 @@ class HiveReader:
         return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
 
     def _column(self, name: str, rows: int) -> Column:
+        """Return a partition column: an Arrow array if pyarrow is imported, and otherwise a list."""
         value, kind = self._values[name]
         if sys.modules.get("pyarrow") is None:  # importing it would cost time
             return [value] * rows
@@ -93,6 +96,7 @@ class HiveReader:
         return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
 
     def _with_numbers(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
+        """Return a block with the numbers of partition columns; all rows are bad if the value of a folder is not a number."""
         bad = BadRows(block.where, request.on_error, request.finite)
         for name in names:
             value = self._values[name].value
@@ -109,7 +113,7 @@ class HiveReader:
         return block
 
     def _extended(self, raw: list[str] | bytes) -> list[str] | bytes:
-        """Return lines of text with the partition columns appended to each line."""
+        """Return lines of text with the partition columns appended to each line, as members of an object or as cells."""
         values = {name: value for name, (value, _) in self._values.items()}
         if self.form == "ndjson":
             members = json_text(values)[1:]

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.data.row_blocks import ROW, Input, Reader
+from autodiff_cli.data.row_blocks import ROW, SAMPLE, Input, Reader
 from autodiff_cli.errors import DataError, FileError, setting
 from autodiff_cli.formats import format_of_first_bytes
 from autodiff_cli.language.limited_reading import file_size
@@ -76,7 +76,7 @@ class TextReader(Reader):
             if first and data.startswith(_UTF16):
                 raise DataError(f"{self.name} is UTF-16", hint="convert it to UTF-8: iconv -f utf-16 -t utf-8")
             if first:
-                self._check_text(data[:64])
+                self._check_text(data[:SAMPLE])
                 data = data.removeprefix(codecs.BOM_UTF8)
             if self.ended and data and not data.endswith(b"\n"):
                 data += b"\n"
@@ -91,7 +91,7 @@ class TextReader(Reader):
     def _first_line(self, blank: bytes | None = None) -> str | None:
         """Return the first line that is not blank, which remains to be read; ``None`` if there is none.
 
-        ``blank`` contains the characters of blank lines; by default, white space.
+        The lines before it are skipped.  ``blank`` contains the characters of blank lines; ``None`` is white space.
         """
         for chunk in self._chunks:
             start = chunk.rfind(b"\n", 0, len(chunk) - len(chunk.lstrip(blank))) + 1
@@ -108,17 +108,14 @@ class TextReader(Reader):
         yield from chunks
 
     def _check_text(self, start: bytes) -> None:
+        """Raise ``DataError`` if the first bytes of the file are those of a binary format."""
         style = format_of_first_bytes(start)
         if style is not None:
             article = "an" if style[0] in "an" else "a"
             raise DataError(f"{self.name} is {article} {style} file, not text", hint=f"set {setting('input_format', style)}")
 
     def put_back(self, data: bytes) -> None:
-        """Prepend lines to the next chunk.
-
-        Raises:
-            DataError: if a row is too long.
-        """
+        """Prepend lines to the next chunk; raise ``DataError`` if they are too long for a row."""
         self._rest = data + self._rest
         if len(data) > LONGEST:
             raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="look for a quote that is never closed")
@@ -129,7 +126,9 @@ class TextReader(Reader):
         return super().estimate / ROW
 
     def _next(self) -> bytes:
-        size = min(CHUNK, FIRST) if self._soon and self.total is None and not self.done else CHUNK
+        """Read the next bytes of the file, up to the end of the part to read; ``ended`` says whether they are the last."""
+        is_early = self._soon and self.total is None and not self.done
+        size = min(CHUNK, FIRST) if is_early else CHUNK
         size = size if self._most is None else min(size, self._most - self.done)
         try:
             data: bytes = self._read(size)
@@ -151,16 +150,7 @@ def lines_in(data: bytes) -> int:
 
 
 def decoded(data: bytes, name: str, line: int) -> str:
-    """Decode UTF-8 bytes.
-
-    Args:
-        data: the bytes.
-        name: the name of the file in messages.
-        line: the number of the first line.
-
-    Raises:
-        DataError: if the bytes are not UTF-8.
-    """
+    """Decode bytes of the file ``name``, from a ``line`` on; raise ``DataError``, which names both, if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

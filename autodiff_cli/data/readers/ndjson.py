@@ -44,6 +44,7 @@ class NdjsonReader(TextReader):
         self._known = frozenset(self.columns)
 
     def _first_keys(self) -> list[str]:
+        """Return the keys of the first object, which remains to be read; raise ``DataError`` if it is not an object."""
         line = self._first_line()
         if line is None:
             raise DataError(f"{self.name} is empty", hint=_EXAMPLE)
@@ -84,10 +85,10 @@ class NdjsonReader(TextReader):
         if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):
             objects = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in objects]
         rows = self._checked(objects, lines, request, bad)
-        numbers = {name: _numbers(name, self._cells(name, rows), lines, bad) for name in request.numbers}
+        numbers = {name: _numbers(name, self._values(name, rows), lines, bad) for name in request.numbers}
         raw = raws if request.raw == self.form else None
         columns = {name: [row.get(name) for row in rows] for name in (request.copies if raw is None else ())}
-        compared = {name: self._cells(name, rows) for name in request.texts}
+        compared = {name: self._values(name, rows) for name in request.texts}
         return bad.applied_to(Block(len(rows), numbers, columns, raw, bad.where, lines, texts=compared))
 
     def _members(self, data: bytes, request: ReadRequest) -> Cells | None:
@@ -99,31 +100,32 @@ class NdjsonReader(TextReader):
         count = len(request.numbers)
         return read_members(data, lines_in(data), paths, request.new if request.raw else (), range(count), range(count, len(names)))
 
-    def _cells(self, name: str, rows: list[_Row]) -> list[Any]:
+    def _values(self, name: str, rows: list[_Row]) -> list[Any]:
         """Return the values of a column, or of a field inside a column; a missing value is ``None``."""
         column, fields = field_of(name, self._known)
-        cells: list[Any] = [row.get(column) for row in rows]
+        values: list[Any] = [row.get(column) for row in rows]
         for field in fields:
-            cells = [cell.get(field) if isinstance(cell, dict) else None for cell in cells]
-        return cells
+            values = [value.get(field) if isinstance(value, dict) else None for value in values]
+        return values
 
     def _checked(self, candidates: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
-        """Return the objects, with an empty object for each bad line."""
+        """Return the objects, with an empty object for each bad line, whose candidate is a message.
+
+        A key that would be lost, because it is not a column, or that is the name of a result, raises ``DataError``.
+        """
         rows: list[_Row] = []
         known = self._known
+        copies_columns = bool(request.copies) and not request.partial and request.raw != self.form
         for i, row in enumerate(candidates):
             if isinstance(row, str):
-                if bad.on_error == "nan":
-                    bad.on_error = "stop"
-                bad.add(i, lines[i], row, f"{_EXAMPLE}, or use {setting('on_error', 'skip')} to skip other lines")
+                hint = f"{_EXAMPLE}, or use {setting('on_error', 'skip')} to skip other lines"
+                bad.add(i, lines[i], row, hint, whole=True)
                 row = {}
-            elif request.copies and not request.partial and request.raw != self.form and not row.keys() <= known:
+            elif copies_columns and not row.keys() <= known:
                 extra = next(key for key in row if key not in known)
+                keep, drop = setting("format", "ndjson"), setting("no_keep")
                 message = f"{self.name}, line {lines[i]}: the key '{extra}' is not in the first line"
-                hint = (
-                    f"use {setting('format', 'ndjson')} to copy lines unchanged, or {setting('no_keep')} to drop the input columns"
-                )
-                raise DataError(message, hint=hint)
+                raise DataError(message, hint=f"use {keep} to copy lines unchanged, or {drop} to drop the input columns")
             elif request.raw and not row.keys().isdisjoint(request.new):
                 taken = next(key for key in row if key in request.new)
                 raise DataError(f"{self.name}, line {lines[i]}: the key '{taken}' already exists", hint=RENAMED)
@@ -145,7 +147,10 @@ def _object(text: str) -> _Row | str:
 
 
 def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows, rows: Sequence[int] | None = None) -> Floats:
-    """Convert cells to numbers, given their lines and the positions of their rows, and record those that are not numbers."""
+    """Convert the cells of a column to numbers, with nan for others, which are recorded in ``bad``.
+
+    ``lines`` and ``rows`` are the line and the position in the block of each cell; without ``rows``, there is a cell for each row.
+    """
     if set(map(type, cells)) <= {float}:
         return np.array(cells, np.float64)
     array = np.full(len(cells), np.nan)

@@ -20,7 +20,9 @@ from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
 
 _LONGEST_HEADER = 1 << 20
+"""The maximum number of characters of the header of a file, which Python parses: a longer one may be an attack."""
 _BLOCK_BYTES = 1 << 27
+"""The maximum number of bytes of a block, if its rows are long."""
 
 
 def mapped(file: Any, name: str) -> Array:
@@ -76,11 +78,7 @@ class NumpyReader(Reader):
             yield piece
 
     def block(self, piece: slice, request: ReadRequest) -> Block:
-        """Return the rows of a piece; see ``Reader.block``.
-
-        Raises:
-            DataError: if a column contains values that are not numbers.
-        """
+        """Return the rows of a piece; raise ``DataError`` if a column does not contain numbers.  See ``Reader.block``."""
         bad = BadRows(f"{self.name}, row", request.on_error, request.finite)
         numbers: dict[str, Floats] = {}
         for name in request.numbers:
@@ -100,9 +98,8 @@ class NumpyReader(Reader):
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
             points = np.ascontiguousarray(array).view(np.uint32)
             if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():
-                raise DataError(
-                    f"{self.name}: column '{name}' contains text that is not Unicode", hint="check that the file is complete"
-                )
+                message = f"{self.name}: column '{name}' contains text that is not Unicode"
+                raise DataError(message, hint="check that the file is complete")
         return array
 
 
