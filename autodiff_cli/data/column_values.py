@@ -30,14 +30,14 @@ def python_values(column: Column) -> list[Any]:
     if column.dtype.kind == "S":
         return [value.decode("utf-8", "replace") for value in column.tolist()]
     if column.dtype.kind in "mMc" or (column.dtype.itemsize > 8 and column.dtype.kind == "f"):
-        return [str(value) for value in column]
+        return [str(value) for value in column]  # times, complex numbers, and floats longer than those of Python
     values: list[Any] = column.tolist()
     return values
 
 
 def _from_arrow(column: ArrowArray) -> list[Any]:
-    import pyarrow as pa
-    from pyarrow import compute, types
+    """Convert an Arrow array as ``python_values`` does; lists, structures and bytes become JSON values, and dates become text."""
+    from pyarrow import types
 
     column = dense(column)
     kind = column.type
@@ -46,14 +46,24 @@ def _from_arrow(column: ArrowArray) -> list[Any]:
     if types.is_floating(kind) and column.null_count == 0:
         return python_values(column.to_numpy(zero_copy_only=False))
     if types.is_floating(kind):
-        return [None if value is None else float(str(kind.to_pandas_dtype()(value))) for value in column.to_pylist()]
+        scalar = kind.to_pandas_dtype()  # its text has the digits of a float32, not those of the same float64
+        return [None if value is None else float(str(scalar(value))) for value in column.to_pylist()]
     if not (types.is_integer(kind) or types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind)):
-        try:
-            column = compute.cast(column, pa.string())
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            return [None if value is None else json.dumps(value, default=str, ensure_ascii=False) for value in column.to_pylist()]
+        return _arrow_texts(column)
     values: list[Any] = column.to_pylist()
     return values
+
+
+def _arrow_texts(column: ArrowArray) -> list[str | None]:
+    """Return the values of an Arrow array as Arrow writes them, or as JSON if Arrow cannot; ``None`` for missing values."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        texts: list[str | None] = compute.cast(column, pa.string()).to_pylist()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return [None if value is None else json.dumps(value, default=str, ensure_ascii=False) for value in column.to_pylist()]
+    return texts
 
 
 def _json_value(value: Any) -> Any:
@@ -80,11 +90,11 @@ def dense(column: ArrowArray) -> ArrowArray:
 
 def without_views(column: ArrowArray) -> ArrowArray:
     """Return an Arrow array of strings as an array without views; return other arrays unchanged."""
-    plain = _WITHOUT_VIEWS.get(str(column.type))
+    plain = WITHOUT_VIEWS.get(str(column.type))
     return column if plain is None else column.cast(plain)
 
 
-_WITHOUT_VIEWS = {"string_view": "large_string", "binary_view": "large_binary"}
+WITHOUT_VIEWS = {"string_view": "large_string", "binary_view": "large_binary"}
 """The types with the same values that all functions of Arrow support."""
 
 
@@ -101,12 +111,12 @@ def texts_of(column: Column) -> tuple[list[str], Array]:
 
     The text of a missing value is empty.
     """
-    positions = None
+    entries = None  # the position of each row in a dictionary, which Arrow makes faster than Python
     if not isinstance(column, (list, np.ndarray)) and str(dense(column).type) in ("string", "large_string"):
         encoded = dense(column).dictionary_encode("encode")
-        column, positions = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+        column, entries = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
     codes, labels = numbered(["" if value is None else str(value) for value in cell_values(column)])
-    return labels, codes if positions is None else codes[positions]
+    return labels, codes if entries is None else codes[entries]
 
 
 def numbered(values: Sequence[Any]) -> tuple[Indices, list[Any]]:
@@ -145,7 +155,7 @@ def json_text(value: object) -> str:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a decimal number, ``nan`` or ``inf``."""
+    """Return whether a cell is a decimal number, ``nan`` or ``inf``; ``1_000``, which Python also reads, is text in a file."""
     try:
         float(cell)
     except ValueError:

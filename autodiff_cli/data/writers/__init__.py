@@ -7,11 +7,7 @@ from autodiff_cli.lazy import named
 
 
 def writer(style: OutputStyle) -> Writer:
-    """Return the writer for a style.
-
-    Raises:
-        MissingPackage: if the format needs a package that is not installed.
-    """
+    """Return the writer for a style; raise ``MissingPackage`` if the format needs a package that is not installed."""
     result: Writer = named(f"{__name__}.{style.format.writer}")(style)
     if not style.total:
         return result

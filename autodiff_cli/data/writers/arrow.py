@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from autodiff_cli.arrays import Floats
-from autodiff_cli.data.column_values import dense, nullable, without_views
+from autodiff_cli.data.column_values import WITHOUT_VIEWS, dense, nullable, without_views
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import plain
@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 1 << 27
 """The maximum number of rows and bytes of a Parquet row group."""
-_CODECS = {
-    "UNCOMPRESSED": "none",
-    "SNAPPY": "snappy",
-    "GZIP": "gzip",
-    "BROTLI": "brotli",
-    "ZSTD": "zstd",
-    "LZ4": "lz4",
-    "LZ4_RAW": "lz4",
-}
+_CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4", **{name.upper(): name for name in ("snappy", "gzip", "brotli", "zstd", "lz4")}}
 """The codecs that pyarrow can write, by their names in Parquet."""
 _Column = list[object] | ArrowArray
 _Columns = tuple[list[_Column], list[ArrowArray]]
@@ -48,9 +40,10 @@ class ArrowWriter(Writer):
         super().__init__(style)
         self._arrow = library("pyarrow", style.format.library, "use csv")
         self._is_parquet = plain(style.format.name) == "parquet"
-        self._out: _Sink | None = None
-        self._sink: Any = None
+        self._sink: _Sink | None = None
+        self._out: Any = None  # the writer of pyarrow
         self._schema: Any = None
+        self._empty: _Columns = [], []  # columns without rows, whose types are those of an output without rows
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0
         self._dictionaries: dict[int, ArrowArray] = {}
@@ -59,14 +52,14 @@ class ArrowWriter(Writer):
         self._written: Future[None] | None = None
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Store the names of the columns and the schema of the input."""
+        """Store the names of the columns, and the schema and the row groups of the input; the output has groups of this size."""
         super().begin(file, copies, results, source)
-        self._out = _Sink(file)
+        self._sink = _Sink(file)
         self._input_schema: Any = source.schema
         self._one_dictionary = source.is_random_access
-        parts = source.metadata
-        self._parts = [parts.row_group(i) for i in range(parts.num_row_groups)] if parts is not None and parts.num_rows else []
-        self._group_rows = min(max((group.num_rows for group in self._parts), default=GROUP_ROWS), GROUP_ROWS)
+        known = source.metadata
+        self._groups = [known.row_group(i) for i in range(known.num_row_groups)] if known is not None and known.num_rows else []
+        self._group_rows = min(max((group.num_rows for group in self._groups), default=GROUP_ROWS), GROUP_ROWS)
 
     def encode(self, block: Block, results: Results) -> _Columns:
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
@@ -86,68 +79,74 @@ class ArrowWriter(Writer):
         return b"" if self._schema is None else bytes(self._schema.serialize())
 
     def take_types(self, types: bytes) -> None:
+        """Set the schema that ``types`` of another writer returned."""
         self._schema = self._arrow.ipc.read_schema(self._arrow.py_buffer(types))
 
     def without_slices(self, encoded: _Columns) -> _Columns:
+        """Return columns whose arrays are copies, because a slice would be sent with the whole buffer."""
         columns, results = encoded
         return [self._arrow.concat_arrays([c]) if isinstance(c, self._arrow.Array) else c for c in columns], results
 
     def write(self, encoded: _Columns) -> None:
-        if self._schema is None:
-            if not len(encoded[1][0]):
-                self._empty = encoded
-                return
-            self._schema = self._inferred_schema(*encoded)
-        if self._sink is None:
-            self._open()
+        """Append rows, which are written in tables of one row group; the first rows determine the schema."""
         columns, results = encoded
+        if self._schema is None and not len(results[0]):
+            self._empty = encoded
+            return
+        self._open(encoded)
         arrays = [self._fitting(column, i) for i, column in enumerate(columns)]
         batch = self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema)
         while self._rows + batch.num_rows >= self._group_rows:
             end = self._group_rows - self._rows
-            self._add(batch.slice(0, end))
+            self._append_waiting(batch.slice(0, end))
             self._write_table()
             batch = batch.slice(end)
-        self._add(batch)
+        self._append_waiting(batch)
         if self._bytes >= GROUP_BYTES:
             self._write_table()
 
-    def _add(self, batch: Any) -> None:
+    def _append_waiting(self, batch: Any) -> None:
+        """Append a batch to the rows of the next table."""
         if batch.num_rows:
             self._waiting.append(batch)
             self._rows += batch.num_rows
             self._bytes += batch.nbytes
 
     def _inferred_schema(self, columns: list[_Column], results: list[ArrowArray]) -> Any:
+        """Return the schema of the output, given its first rows: the fields of the input, then the results."""
         fields = [self._field(name, column) for name, column in zip(self._copies, columns, strict=True)]
         fields += [self._arrow.field(name, result.type) for name, result in zip(self._results, results, strict=True)]
         return self._arrow.schema(fields, None if self._input_schema is None else self._input_schema.metadata)
 
-    def _open(self) -> None:
-        if self._is_parquet:
+    def _open(self, first: _Columns) -> None:
+        """Open the writer of pyarrow if it is not open, with the schema of the first rows unless the schema is known."""
+        if self._schema is None:
+            self._schema = self._inferred_schema(*first)
+        if self._out is None and self._is_parquet:
             from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
 
             versions = {"version": "2.6", "writer_engine_version": "V2"}  # the defaults of pyarrow.parquet
-            self._sink = _parquet.ParquetWriter(self._out, self._schema, **versions, **self._parquet_options())
-        else:
+            self._out = _parquet.ParquetWriter(self._sink, self._schema, **versions, **self._parquet_options())
+        elif self._out is None:
             codec = "lz4" if self._style.format.name == "feather" else None
             options = self._arrow.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
-            self._sink = self._arrow.ipc.new_file(self._out, self._schema, options=options)
+            self._out = self._arrow.ipc.new_file(self._sink, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
         """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats."""
-        if not self._parts:
+        if not self._groups:
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
             return {"use_dictionary": repeating, "compression": "snappy"}
-        columns = [self._parts[0].column(i) for i in range(self._parts[0].num_columns)]
+        columns = [self._groups[0].column(i) for i in range(self._groups[0].num_columns)]
         codecs = {column.path_in_schema: _CODECS.get(column.compression, "snappy") for column in columns}
         dictionaries = [column.path_in_schema for column in columns if column.has_dictionary_page and _repeats(column)]
-        usual = Counter(codecs.values()).most_common(1)[0][0]
-        results = dict.fromkeys(self._results, usual)
-        same = set(codecs.values()) == {usual}
-        return {"use_dictionary": dictionaries, "compression": usual if same else codecs | results}
+        most_used = Counter(codecs.values()).most_common(1)[0][0]
+        is_one = set(codecs.values()) == {most_used}
+        compression = most_used if is_one else codecs | dict.fromkeys(self._results, most_used)
+        return {"use_dictionary": dictionaries, "compression": compression}
 
     def _field(self, name: str, column: _Column) -> Any:
+        """Return the field of a copied column: that of the input, without a dictionary if the output cannot have its own."""
         if isinstance(column, list):
             return self._arrow.field(name, self._inferred(name, column))
         if self._input_schema is None:
@@ -156,9 +155,10 @@ class ArrowWriter(Writer):
         if not self._arrow.types.is_dictionary(field.type):
             return field
         kind = field.type
-        if self._is_parquet and str(kind.value_type) in ("string_view", "binary_view"):
-            values = self._arrow.large_string() if str(kind.value_type) == "string_view" else self._arrow.large_binary()
-            return field.with_type(self._arrow.dictionary(kind.index_type, values, kind.ordered))
+        values = WITHOUT_VIEWS.get(str(kind.value_type))
+        if self._is_parquet and values is not None:
+            values_type = self._arrow.type_for_alias(values)
+            return field.with_type(self._arrow.dictionary(kind.index_type, values_type, kind.ordered))
         # An Arrow file has one dictionary per column, but batches of other files may have different dictionaries.
         return field if self._is_parquet or self._one_dictionary else field.with_type(kind.value_type)
 
@@ -171,6 +171,7 @@ class ArrowWriter(Writer):
         return self._arrow.string() if self._arrow.types.is_null(kind) else kind
 
     def _fitting(self, column: _Column, i: int) -> Any:
+        """Return a column as an array of the type of the column ``i`` in the schema; raise ``DataError`` if it does not fit."""
         kind = self._schema.field(i).type
         try:
             if isinstance(column, list):
@@ -204,11 +205,12 @@ class ArrowWriter(Writer):
         return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
 
     def _write_table(self) -> None:
+        """Let the thread write the waiting rows as a table, after the table before is written."""
         table = self._arrow.Table.from_batches(self._waiting, self._schema)
         self._waiting, self._rows, self._bytes = [], 0, 0
         self._wait()
         size = {"row_group_size": self._group_rows} if self._is_parquet else {}
-        self._written = self._pool.submit(self._sink.write_table, table, **size)
+        self._written = self._pool.submit(self._out.write_table, table, **size)
 
     def _wait(self) -> None:
         """Wait until the current table is written."""
@@ -217,26 +219,23 @@ class ArrowWriter(Writer):
 
     def finish(self) -> None:
         """Write the last rows and the footer."""
-        if self._schema is None:
-            self._schema = self._inferred_schema(*self._empty)
-        if self._sink is None:
-            self._open()
+        self._open(self._empty)
         if self._waiting or self._written is None:
             self._write_table()
         self._wait()
-        self._sink.close()
+        self._out.close()
 
     def close(self) -> None:
         """Stop writing; without a previous ``finish``, the file stays incomplete."""
         self._pool.shutdown(cancel_futures=True)
-        if self._out is not None:
-            self._out.ended = True
+        if self._sink is not None:
+            self._sink.ended = True
 
 
 def _repeats(column: Any) -> bool:
-    """Return whether values of a Parquet column repeat: a dictionary of different numbers saves nothing."""
-    sizes = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
-    return bool(column.total_uncompressed_size < column.num_values * sizes.get(column.physical_type, 1 << 30))
+    """Return whether values of a Parquet column repeat: a dictionary of different numbers saves nothing; texts always repeat."""
+    size = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}.get(column.physical_type)
+    return size is None or bool(column.total_uncompressed_size < column.num_values * size)
 
 
 class _Sink(io.RawIOBase):

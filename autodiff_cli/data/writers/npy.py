@@ -23,8 +23,7 @@ _DType = np.dtype[Any]
 def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
     """Convert a column to a NumPy array of numbers; a NumPy array, which may contain text, is returned unchanged.
 
-    Raises:
-        DataError: if a list or an Arrow array contains values that are not numbers.
+    Values of a list or an Arrow array that are not numbers raise ``DataError``, which names the column and one of ``lines``.
     """
     if isinstance(column, np.ndarray):
         return column
@@ -40,6 +39,7 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
 
 
 def _not_numbers(name: str, what: str) -> DataError:
+    """Return the error for a column that contains ``what``."""
     hint = f"use {setting('no_keep')} to drop the input columns, or write Parquet or CSV, which can contain any column"
     return DataError(f"column '{name}' contains {what}, but NumPy files contain only numbers", hint=hint)
 
@@ -65,6 +65,7 @@ class NpyWriter(Writer):
         return file.getvalue()
 
     def take_types(self, types: bytes) -> None:
+        """Set the type of a row that ``types`` of another writer returned."""
         self._dtype = np.load(io.BytesIO(types), allow_pickle=False).dtype
 
     def encode(self, block: Block, results: Results) -> list[Array]:
@@ -72,26 +73,22 @@ class NpyWriter(Writer):
         return [*(as_array(block.columns[name], name, block.lines) for name in self._copies), *results]
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
-        """Return the type of a row, which follows from the first rows."""
+        """Return the type of a row, given the first rows; raise ``DataError`` if it cannot have the name of a column."""
         names = (*self._copies, *self._results)
-        if self._dtype is None:
-            if any(not name or "\0" in name for name in names):
-                hint = f"name the column in the header, or use {setting('no_keep')} to drop the input columns"
-                raise DataError("NumPy files cannot have a column without a name or with a NUL in its name", hint=hint)
-            self._dtype = np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
-        for i, array in enumerate(arrays):
-            if not np.can_cast(array.dtype, self._dtype[i]):
-                raise FileError(
-                    f"column '{names[i]}' is {array.dtype} in later rows and {self._dtype[i]} in the first rows",
-                    hint=f"use {setting('no_keep')} to drop it",
-                )
-        return self._dtype
+        if any(not name or "\0" in name for name in names):
+            hint = f"name the column in the header, or use {setting('no_keep')} to drop the input columns"
+            raise DataError("NumPy files cannot have a column without a name or with a NUL in its name", hint=hint)
+        return np.dtype([(name, array.dtype) for name, array in zip(names, arrays, strict=True)])
 
     def write(self, encoded: Sequence[Array]) -> None:
-        """Store rows."""
-        dtype = self._row_type(encoded)
-        rows = np.empty(len(encoded[0]), dtype)
-        for name, array in zip(dtype.names or (), encoded, strict=True):
+        """Store rows; the first rows determine the type of a row, and a type of later rows that does not fit is a ``FileError``."""
+        if self._dtype is None:
+            self._dtype = self._row_type(encoded)
+        rows = np.empty(len(encoded[0]), self._dtype)
+        for i, (name, array) in enumerate(zip(self._dtype.names or (), encoded, strict=True)):
+            if not np.can_cast(array.dtype, self._dtype[i]):
+                message = f"column '{name}' is {array.dtype} in later rows and {self._dtype[i]} in the first rows"
+                raise FileError(message, hint=f"use {setting('no_keep')} to drop it")
             rows[name] = array
         self._stored.write(rows.view(np.uint8).data if len(rows) else b"")
         self._rows += len(rows)

@@ -12,8 +12,6 @@ from autodiff_cli.report.terminal import drawn
 
 _HALF = MOST_ROWS // 2
 _Row = tuple[object, ...]
-
-
 _Ends = tuple[int, list[_Row], list[_Row]]
 """The number of rows of a block, its first rows, and the last rows that are not among the first rows."""
 

@@ -57,24 +57,30 @@ class DelimitedWriter(TextWriter):
             self._head = delimited([[*copies, *results]], self.raw).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
+        """Return rows as text: the text of the input or the copied columns, and then the results."""
         if not block.rows:
             return []
-        if isinstance(block.raw, bytes):
-            parts: list[Part] = [("", Lines(block.raw)), *((self.raw, array) for array in results)]
+        parts = self._machine_parts(block, results)
+        if parts is not None:
             return [write_rows(block.rows, parts, "\n", self._decimal)]
-        columns = [block.columns[name] for name in self._copies] if block.raw is None else []
-        if block.raw is None and is_fast(CELL * block.rows * len([*columns, *results])):
-            values = [writable(column, self.raw) for column in (*columns, *results)]
-            parts = [(self.raw if i else "", value) for i, value in enumerate(values) if value is not None]
-            if len(parts) == len(values):
-                return [write_rows(block.rows, parts, "\n", self._decimal)]
-        if columns:
+        if block.raw is None and self._copies:
+            columns = [cell_values(block.columns[name]) for name in self._copies]
             numbers = (row_texts([array], self.raw, self._decimal) for array in results)
-            return [delimited(zip(*map(cell_values, columns), *numbers, strict=True), self.raw).encode()]
+            return [delimited(zip(*columns, *numbers, strict=True), self.raw).encode()]
         lines = row_texts(results, self.raw, self._decimal)
         if block.raw is not None:
             lines = [f"{line}{self.raw}{text}" for line, text in zip(block.raw, lines, strict=True)]
         return ["\n".join([*lines, ""]).encode()]
+
+    def _machine_parts(self, block: Block, results: Results) -> list[Part] | None:
+        """Return the parts of rows that machine code writes; ``None`` if Python has to write the rows."""
+        if isinstance(block.raw, bytes):
+            return [("", Lines(block.raw)), *((self.raw, array) for array in results)]
+        if block.raw is not None or not is_fast(CELL * block.rows * len([*self._copies, *results])):
+            return None
+        values = [writable(column, self.raw) for column in (*(block.columns[name] for name in self._copies), *results)]
+        parts: list[Part] = [(self.raw if i else "", value) for i, value in enumerate(values) if value is not None]
+        return parts if len(parts) == len(values) else None
 
 
 class MarkdownWriter(TextWriter):
@@ -88,6 +94,7 @@ class MarkdownWriter(TextWriter):
         self._head = markdown([*copies, *results]).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
+        """Return rows as lines of a table, in which a missing value is empty."""
         cells = (["" if value is None else str(value) for value in cell_values(block.columns[name])] for name in self._copies)
         return ["".join(map(markdown_line, zip(*cells, *map(number_texts, results), strict=True))).encode()]
 
@@ -104,6 +111,7 @@ class NdjsonWriter(TextWriter):
         self._row = "{" + _template([*copies, *results]) + "}"
 
     def _objects(self, block: Block, results: Results) -> list[str]:
+        """Return each row as an object: that of the input with the results, or one of the copied columns and the results."""
         numbers = list(map(json_texts, nullable(block, results)))
         if block.raw is not None:
             appended = map(self._appended.__mod__, zip(*numbers, strict=True))
@@ -114,6 +122,7 @@ class NdjsonWriter(TextWriter):
         return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
 
     def encode(self, block: Block, results: Results) -> Buffers:
+        """Return rows as lines; machine code writes them if it read the lines of the input, which then are bytes."""
         if not block.rows:
             return []
         if isinstance(block.raw, bytes):
@@ -147,6 +156,7 @@ class JsonWriter(NdjsonWriter):
         return [",\n".join(self._objects(block, results)).encode()]
 
     def write(self, encoded: Buffers) -> None:
+        """Append rows after a separator: a newline before the first rows of the list, and a comma before others."""
         first, *others = encoded
         if first:
             super().write([self._separator, first, *others])

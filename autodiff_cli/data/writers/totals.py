@@ -13,12 +13,7 @@ from autodiff_cli.errors import NotFiniteError, setting
 
 
 class TotalsWriter(Writer):
-    """The writer of one row for each group.
-
-    Args:
-        style: the style of the output.
-        rows: the writer of the output format.
-    """
+    """The writer of one row for each group; ``rows`` is the writer of the output format."""
 
     text = True
 
@@ -40,17 +35,14 @@ class TotalsWriter(Writer):
         self._totals.add(encoded)
 
     def finish(self) -> None:
-        """Round the totals and write them.
-
-        Raises:
-            NotFiniteError: if ``style.strict`` is set and a total is not finite.
-        """
+        """Round the totals and write them; with ``style.strict``, a total that is not finite raises ``NotFiniteError``."""
         total = self._style.total
         for block, totals in self._totals.results(mean=total == "mean"):
-            for name, array in zip(self._results, totals, strict=True):
-                for number in array[~np.isfinite(array)][: self._style.strict]:
+            for name, array in zip(self._results, totals, strict=True) if self._style.strict else ():
+                others = array[~np.isfinite(array)]
+                if len(others):
                     hint = f"drop {setting('strict')} to accept nan and inf"
-                    raise NotFiniteError(f"the {total} of {name} is {number}", hint=hint)
+                    raise NotFiniteError(f"the {total} of {name} is {others[0]}", hint=hint)
             self._rows.write(self._rows.encode(block, totals))
         self._rows.finish()
 
