@@ -16,7 +16,7 @@ from autodiff_cli.data import output, storage
 from autodiff_cli.data.inputs import reader
 from autodiff_cli.data.mapping import RowMap, Task
 from autodiff_cli.data.parts import run_directory, scheduler
-from autodiff_cli.data.parts.job import Job, work
+from autodiff_cli.data.parts.job import Job, Part, work
 from autodiff_cli.data.parts.partitions import BYTES, split
 from autodiff_cli.data.pipeline import Tick, encoded, ordered, settle, writing
 from autodiff_cli.data.row_blocks import Input, OutputStyle, Reader, Tally
@@ -26,6 +26,8 @@ from autodiff_cli.language.limited_reading import display_name
 
 Results = Callable[..., Generator[Any]]
 """A function that calls a function for each tuple of arguments, and yields the results in order."""
+_LEAST_DIGITS = 5
+"""The number of digits in the names of the files of a folder; more if there are more files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +66,17 @@ def run(
     """Compute a task for every row of the input files and write the results.
 
     Args:
-        task: the computation for each row.
-        program: the compiled task.
-        inputs: the input files.
+        task, program, inputs, tick: see ``pipeline.run``.
         target: the output file, or ``None`` for standard output; a folder or template to write one file per partition.
         style: the output style.
-        settings: the settings.
-        tick: the function that reports progress.
+        settings: the settings of the evaluation in parts.
         tell: the function that shows a note to the user at once.
 
     Raises:
         AutodiffError: if any row fails; the error describes the first such row, and nothing is written.  After a lost
             connection or an error of a file, the finished files of an output folder stay, and the run can be continued.
     """
-    _check(task, inputs, target, style, settings)
+    _check_files(task, inputs, target, style, settings)
     with closing(reader(inputs[0])) as source, output.terminable():
         settle(program, source, inputs)
         if isinstance(program, Program):
@@ -90,13 +89,12 @@ def run(
         return whole.into_folder(target) if target is not None and output.is_folder(target) else whole.into_file(target)
 
 
-def _check(task: Task, inputs: Sequence[Input], target: str | None, style: OutputStyle, settings: PartSettings) -> None:
-    """Check the inputs and the output."""
+def _check_files(task: Task, inputs: Sequence[Input], target: str | None, style: OutputStyle, settings: PartSettings) -> None:
+    """Raise ``UsageError`` for an input that is not a file, a format for display, or totals of rows in a folder."""
     who = f"the output of many files '{target}'" if settings.cluster is None else setting("engine", "dask")
     if style.format.for_people:
-        raise UsageError(
-            f"{who} cannot write the format {style.format.name}, which is for display only", hint="choose another format"
-        )
+        message = f"{who} cannot write the format {style.format.name}, which is for display only"
+        raise UsageError(message, hint="choose another format")
     for path in (file.path for file in inputs):
         if path is None or (not storage.is_url(path) and os.path.exists(path) and not os.path.isfile(path)):
             raise UsageError(f"{who} reads files, but {display_name(path)} is not a file on disk", hint="name files")
@@ -127,8 +125,10 @@ class _Run:
         summary = Tally()
         out = writer(self.job.style)
         with self.settings.connected(self.tell) as results, writing(target, out, self.first, self.source):
-            for rows in chain.from_iterable(self._parts(self.job, results, "", summary)):
-                out.write(rows)
+            for tally, encoded_rows in self._parts(self.job, results, ""):
+                for rows in encoded_rows:
+                    out.write(rows)
+                summary.add(tally)
         return summary
 
     def into_folder(self, target: str) -> Tally:
@@ -140,27 +140,27 @@ class _Run:
             self.settings.connected(self.tell) as results,
         ):
             job, summary = replace(self.job, folder=directory._replace(types=self._types())), Tally()
-            for _ in self._parts(job, results, storage.join(folder, template), summary):
-                pass
+            for tally, _ in self._parts(job, results, storage.join(folder, template)):
+                summary.add(tally)
         return summary
 
-    def _parts(self, job: Job, results: Results, path: str, summary: Tally) -> Iterator[Sequence[Any]]:
-        """Yield the encoded rows of each partition in row order, and add the counts to a summary.
+    def _parts(self, job: Job, results: Results, path: str) -> Iterator[Part]:
+        """Yield what a worker returns for each partition, in row order, and report the progress.
 
         ``path`` is that of the output files, with ``*`` for the number of the partition, and empty without such files.
         """
         files = [replace(file, path=storage.absolute(str(file.path)), name=file.title) for file in self.inputs]
         partitions = [*chain.from_iterable(results(split, [(file, self.settings.most) for file in files]))]
-        digits = max(5, len(str(len(partitions) - 1)))
+        digits = max(_LEAST_DIGITS, len(str(len(partitions) - 1)))
         text = job.text()
         calls = [(text, partition, path.replace("*", f"{i:0{digits}}")) for i, partition in enumerate(partitions)]
-        done, total = 0, sum(partition.size for partition in partitions)
+        rows, size, whole = 0, 0, sum(partition.size for partition in partitions)
         with closing(results(work, calls)) as parts:
-            for partition, (tally, rows) in zip(partitions, parts, strict=True):
-                yield rows
-                summary.add(tally)
-                done += partition.size
-                self.tick(summary.rows, done / total if total else None)
+            for partition, part in zip(partitions, parts, strict=True):
+                yield part
+                rows += part[0].rows
+                size += partition.size
+                self.tick(rows, size / whole if whole else None)
 
     def _types(self) -> str:
         """Return the column types, which follow from the first rows, as on a single machine; see ``FolderRun.types``."""

@@ -80,11 +80,7 @@ class Job:
         return OutputStyle(FORMATS[self.form], self.head, self.bare, total=self.task.total or "", strict=self.task.strict)
 
     def returned(self, partition: Input) -> Part:
-        """Return the rows of a partition.
-
-        Raises:
-            AutodiffError: if a row fails.
-        """
+        """Return the rows of a partition; raise ``AutodiffError`` if a row fails."""
         tally, parts = Tally(), []
         with closing(reader(partition)) as source, closing(self._writer(source)) as out:
             out.begin(io.BytesIO(), self.mapping.copies, self.mapping.results, source)
@@ -124,11 +120,7 @@ class Job:
 
 @lru_cache(maxsize=4)
 def from_text(text: str) -> Job:
-    """Return a job from its text, once per worker.
-
-    Raises:
-        ClusterError: if another version of autodiff wrote the text.
-    """
+    """Return a job from its text, once per worker; raise ``ClusterError`` if another version of autodiff wrote the text."""
     facts = json.loads(text)
     version = facts.pop("version")
     if version != __version__:

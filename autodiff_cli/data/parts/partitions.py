@@ -34,9 +34,7 @@ Cuts = list[tuple[int, int]]
 def split(file: Input, most: int) -> list[Input]:
     """Return the partitions of a file in row order; an invalid file is one partition, whose worker reports the error.
 
-    Args:
-        file: the file.
-        most: the maximum number of bytes of a partition; lines and row groups are not split.
+    A partition has at most ``most`` bytes, but lines and row groups are not split.
     """
     path, unit = str(file.path), file.format.unit
     size = storage.size_of(path) or 0
@@ -75,21 +73,22 @@ def _cuts(reader: Reader, path: str, file: Input, most: int) -> Cuts:
 
 
 def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
-    """Return where a text file is cut after every ``most`` bytes, and after the header, which ends before a ``line``.
+    """Return where a text file is cut: at the first end of a line after every ``most`` bytes.
 
-    It is not cut if a cell may contain a newline; without a delimiter, none does.
+    It is not cut if a cell may contain a newline; without a delimiter, none does.  The header, which ends before the number
+    ``line`` of a line, is not cut.
     """
-    cuts, position, number, regular = [(0, 1)], 0, 1, True
+    cuts, position, number, is_whole_rows = [(0, 1)], 0, 1, True
     with storage.opened(path) as file:
         while data := file.read(max(1, min(_STEP, cuts[-1][0] + most - position))) + file.readline(LONGEST):
             position += len(data)
             number += lines_in(data)
-            if regular and delimiter and b'"' in data:
+            if is_whole_rows and delimiter and b'"' in data:
                 lines = data.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
-                regular = is_regular(lines, delimiter)
+                is_whole_rows = is_regular(lines, delimiter)
             if position >= cuts[-1][0] + most and number >= line:
                 cuts.append((position, number))
-    inner = [cut for cut in cuts[1:] if regular and cut[0] < position]
+    inner = [cut for cut in cuts[1:] if is_whole_rows and cut[0] < position]
     return [(0, 1), *inner, (position, number)]
 
 
@@ -98,7 +97,8 @@ def _group_cuts(counts: list[int], most: int) -> Cuts:
     cuts, row = [(0, 1)], 1
     for i, count in enumerate(counts):
         first = cuts[-1][1]
-        if row > first and row + count - first > most:
+        has_groups = row > first
+        if has_groups and row + count - first > most:
             cuts.append((i, row))
         row += count
     return [*cuts, (len(counts), row)]

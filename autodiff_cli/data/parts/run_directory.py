@@ -87,14 +87,10 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
     unfinished = storage.content(description)
     if unfinished is None:
         _check_no_files(target, folder, template, resume)
-    is_new = not storage.is_url(folder) and not os.path.exists(folder)
-    if is_new:
-        with output.system_errors(target):
-            os.mkdir(folder)
-    with ExitStack() as held:
+    with _folder_at(folder, target), ExitStack() as held:
         running = held.enter_context(_running(hidden, target))
         if unfinished is not None:
-            _check_same(unfinished, facts, target, hidden, resume)
+            _check_continued(unfinished, facts, target, hidden, resume)
         continues = True  # whether a later run can continue this one
         try:
             output.write(description, content)
@@ -115,16 +111,29 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
                     storage.remove(description)  # first of all, so that a later run cannot continue without records
                     storage.remove_folder(hidden)
                     _remove_files(folder, f".{template}.*.tmp")  # what killed workers left
-                if is_new:
-                    with suppress(OSError):  # it contains files
-                        os.rmdir(folder)
+
+
+@contextmanager
+def _folder_at(folder: str, target: str) -> Iterator[None]:
+    """Make a folder if it does not exist; at exit, remove a folder that was made and is empty."""
+    is_new = not storage.is_url(folder) and not os.path.exists(folder)
+    if is_new:
+        with output.system_errors(target):
+            os.mkdir(folder)
+    try:
+        yield
+    finally:
+        if is_new:
+            with output.undisturbed(), suppress(OSError):  # it contains files
+                os.rmdir(folder)
 
 
 @contextmanager
 def _running(hidden: str, target: str) -> Iterator[str]:
-    """Hold a file in the hidden folder, whose path is yielded; the files of killed runs are removed, and no other run may go on.
+    """Hold a locked file in the hidden folder, whose path is yielded; remove the files of killed runs, which are not locked.
 
-    An object store does not know whether another run goes on; there, that run ends, because its file is removed.
+    A locked file of another run, which goes on, raises ``FileError``.  An object store does not know whether another run goes on;
+    there, that run ends, because its file is removed.
     """
     running = storage.join(hidden, f"{os.urandom(4).hex()}{_RUNNING}")
     with ExitStack() as held:
@@ -132,19 +141,19 @@ def _running(hidden: str, target: str) -> Iterator[str]:
             output.write(running, b"")
         else:
             os.makedirs(hidden, exist_ok=True)
-            _locks(held.enter_context(open(running, "xb")))
+            _try_lock(held.enter_context(open(running, "xb")))
         held.callback(storage.remove, running)
         names = fnmatch.filter(storage.names(hidden), f"*{_RUNNING}")
         for path in {storage.join(hidden, name) for name in names} - {running}:
             with nullcontext() if storage.is_url(path) else open(path, "r+b") as file:
-                if file is not None and not _locks(file):
+                if file is not None and not _try_lock(file):
                     hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
                     raise FileError(f"another run is writing to '{target}'", hint=hint)
             storage.remove(path)
         yield running
 
 
-def _locks(file: BinaryIO) -> bool:
+def _try_lock(file: BinaryIO) -> bool:
     """Lock a file until it is closed, and return whether it was not locked; without locks (on Windows), no file is."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -167,7 +176,7 @@ def _remove_files(folder: str, template: str) -> None:
 
 
 def _check_no_files(target: str, folder: str, template: str, resume: bool) -> None:
-    """Check that a new run does not mix its files with others of the same names."""
+    """Raise ``FileError`` if a new run would mix its files with others of the same names; ``resume`` only changes the message."""
     if os.path.isfile(folder):
         raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
     existing = sorted(fnmatch.filter(storage.names(folder), template))
@@ -176,8 +185,8 @@ def _check_no_files(target: str, folder: str, template: str, resume: bool) -> No
         raise FileError(f"'{target}' {why} files, such as '{existing[0]}'", hint="remove the files, or name another folder")
 
 
-def _check_same(description: bytes, facts: Facts, target: str, hidden: str, resume: bool) -> None:
-    """Check that an unfinished run may be continued, and that it writes the same files."""
+def _check_continued(description: bytes, facts: Facts, target: str, hidden: str, resume: bool) -> None:
+    """Raise ``FileError`` if an unfinished run, which ``description`` describes, is not continued or writes other files."""
     if not resume:
         hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{hidden}'"
         raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)

@@ -19,7 +19,7 @@ from autodiff_cli.lazy import library
 if TYPE_CHECKING:
     from distributed import Client
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 Tell = Callable[[str], None]
 """A function that shows a note to the user at once."""
 TIMEOUT = 10
@@ -138,7 +138,9 @@ def local_cluster(workers: int) -> Any:
         )
 
 
-def _results(client: Client, where: str, function: Callable[..., Made], arguments: Sequence[tuple[Any, ...]]) -> Generator[Made]:
+def _results(
+    client: Client, where: str, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+) -> Generator[Result]:
     """Call a function for each tuple of arguments on the workers of a cluster, named ``where``, and yield the results in order.
 
     If a call fails, later calls are canceled.  Only some results are in the memory of the workers at a time.
@@ -147,7 +149,7 @@ def _results(client: Client, where: str, function: Callable[..., Made], argument
     from distributed.comm import CommClosedError
 
     try:
-        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))
+        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))  # a thread does not wait for its next call
         yield from in_order(lambda values: client.submit(function, *values, pure=False), arguments, ahead)
     except AutodiffError:
         raise
