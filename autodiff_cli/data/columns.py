@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 def _data(value: Argument) -> Any:
+    """Return an argument of the type ``Data``; raise ``Unfit`` for an argument of another type."""
     names = value if isinstance(value, (list, tuple)) else [value]
     if not isinstance(value, Mapping) and not all(isinstance(name, (str, os.PathLike, Input)) for name in names):
         raise Unfit
@@ -84,24 +86,25 @@ class Dataset(NamedTuple):
         return "{} {}".format(*self._place(row))
 
     def _place(self, row: int) -> tuple[str, int]:
-        left = row
+        """Return the beginning of messages about a row, and its number in its file."""
+        position = row
         for where, lines in self.places:
-            if left < len(lines):
-                return where, lines[left]
-            left -= len(lines)
+            if position < len(lines):
+                return where, lines[position]
+            position -= len(lines)
         raise IndexError(row)
 
     def only(self, keep: Mask | Indices) -> Dataset:
-        """Return the rows that a mask or their numbers in increasing order select."""
-        chosen = np.flatnonzero(keep) if keep.dtype == bool else keep
-        columns = {name: column[chosen] for name, column in self.columns.items()}
+        """Return some of the rows, given a mask, or the positions of these rows in increasing order."""
+        positions = np.flatnonzero(keep) if keep.dtype == bool else keep
+        columns = {name: column[positions] for name, column in self.columns.items()}
         places: list[tuple[str, Sequence[int]]] = []
         start = 0
         for where, lines in self.places:
-            part = chosen[(chosen >= start) & (chosen < start + len(lines))] - start
+            part = positions[(positions >= start) & (positions < start + len(lines))] - start
             places.append((where, [lines[i] for i in part.tolist()]))
             start += len(lines)
-        groups = self.groups and self.groups._replace(codes=self.groups.codes[chosen])
+        groups = self.groups and self.groups._replace(codes=self.groups.codes[positions])
         return self._replace(columns=columns, places=places, groups=groups)
 
 
@@ -122,26 +125,22 @@ class Source:
     def __init__(self, data: Data) -> None:
         self._inputs: list[Input] | None = None
         self._arrays: Mapping[str, ArrayLike] = {}
-        if not isinstance(data, Mapping):
-            files = [data] if isinstance(data, (str, os.PathLike)) else data
-            inputs = [file for file in files if isinstance(file, Input)]
-            self._inputs = inputs or named([os.fspath(file) for file in files if not isinstance(file, Input)])
-            self._first = reader(self._inputs[0])
-            self.names, self.name = tuple(self._first.columns), self._first.name
-        else:
+        if isinstance(data, Mapping):
             self._arrays = {str(name): data[name] for name in data}
             self.names, self.name = tuple(self._arrays), "the data"
+            return
+        files = [data] if isinstance(data, (str, os.PathLike)) else data
+        inputs = [file for file in files if isinstance(file, Input)]
+        self._inputs = inputs or named([os.fspath(file) for file in files if not isinstance(file, Input)])
+        self._first = reader(self._inputs[0])
+        self.names, self.name = tuple(self._first.columns), self._first.name
 
     def spelled(self, name: str) -> str:
-        """Return the column with a name; many headers have a space after the comma."""
+        """Return the column with a name, as the header spells it, which often has a space after the comma; else the name."""
         return name if name in self.names else next((column for column in self.names if column.strip() == name), name)
 
     def read(
-        self,
-        columns: Mapping[str, str],
-        on_error: str = "stop",
-        by: str | None = None,
-        where: Condition | None = None,
+        self, columns: Mapping[str, str], on_error: str = "stop", by: str | None = None, where: Condition | None = None
     ) -> Dataset:
         """Read columns.
 
@@ -158,30 +157,28 @@ class Source:
         spellings = {name: self.spelled(column) for name, column in columns.items()}
         compared = {} if where is None else {name: self.spelled(column) for name, column in where.columns.items()}
         group_columns = () if by is None else (self.spelled(by),)
+        self._check_unique([*spellings.values(), *compared.values(), *group_columns])
+        compared_numbers = [compared[name] for name in where.variables] if where else []
+        texts = tuple(dict.fromkeys(compared[name] for name in where.texts)) if where else ()
+        numbers = tuple(dict.fromkeys([*spellings.values(), *compared_numbers]))
+        request = ReadRequest(numbers, group_columns, text=True, on_error=on_error, finite=True, texts=texts)
+
+        def selected(block: Block) -> Block:
+            return block if where is None else where.selected(block, compared)
+
+        blocks = [self._from_arrays(request)] if self._inputs is None else self._from_files(self._inputs, request)
+        dataset = _joined([selected(block) for block in blocks], spellings, group_columns)
+        return _with_finite_rows(dataset, spellings, on_error)
+
+    def _check_unique(self, columns: Sequence[str]) -> None:
+        """Raise ``UsageError`` if the data does not have a column, or has it twice."""
         counts = Counter(self.names)
-        for column in (*spellings.values(), *compared.values(), *group_columns):
+        for column in columns:
             if column not in counts:
                 hint = suggestion(column, self.names) or f"its columns: {', '.join(self.names) or 'none'}"
                 raise UsageError(f"{self.name} has no column '{column}'", hint=hint)
             if counts[column] > 1:
                 raise UsageError(f"{self.name} has more than one column '{column}'", hint="rename one of them in the file")
-        numbers, texts = ([compared[name] for name in names] for names in ((where.variables, where.texts) if where else ((), ())))
-        used = tuple(dict.fromkeys([*spellings.values(), *numbers]))
-        request = ReadRequest(used, group_columns, text=True, on_error=on_error, finite=True, texts=tuple(dict.fromkeys(texts)))
-
-        def chosen(block: Block) -> Block:
-            return block if where is None else where.selected(block, compared)
-
-        blocks = [chosen(self._from_arrays(request))] if self._inputs is None else self._from_files(self._inputs, request, chosen)
-        read = {
-            name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in spellings.items()
-        }
-        first = next((block.first_bad for block in blocks if block.bad), "")
-        dataset = Dataset(read, [(block.where, block.lines) for block in blocks], sum(block.bad for block in blocks), first)
-        for column in group_columns:
-            labels = [label for block in blocks for label in python_values(block.columns[column])]
-            dataset = dataset._replace(groups=_groups(column.strip(), labels))
-        return _finite(dataset, spellings, on_error)
 
     def close(self) -> None:
         """Close the file that is open."""
@@ -189,7 +186,8 @@ class Source:
             self._first.close()
 
     def _from_arrays(self, request: ReadRequest) -> Block:
-        numbers: dict[str, Floats] = {name: _array(name, self._arrays[name]) for name in request.numbers}
+        """Return all rows of arrays as one block; raise ``ShapeError`` if their lengths differ."""
+        numbers: dict[str, Floats] = {name: _as_column(name, self._arrays[name]) for name in request.numbers}
         others = {name: np.atleast_1d(np.asarray(self._arrays[name])) for name in (*request.copies, *request.texts)}
         lengths = {name: len(column) for name, column in [*numbers.items(), *others.items()]}
         if len(set(lengths.values())) > 1:
@@ -198,21 +196,35 @@ class Source:
         rows = max(lengths.values(), default=0)
         return Block(rows, numbers, others, None, "row", range(1, rows + 1), texts=others)
 
-    def _from_files(self, inputs: Sequence[Input], request: ReadRequest, chosen: Callable[[Block], Block]) -> list[Block]:
-        blocks: list[Block] = []
+    def _from_files(self, inputs: Sequence[Input], request: ReadRequest) -> Iterator[Block]:
+        """Yield the blocks of all files, each of which must have the columns of the request; the first file is already open."""
         needed = [*request.numbers, *request.copies, *request.texts]
         for i, file in enumerate(inputs):
-            opened = reader(file) if i else self._first
+            source = reader(file) if i else self._first
             try:
-                missing = [column for column in needed if column not in opened.columns]
+                missing = [column for column in needed if column not in source.columns]
                 if missing:
-                    message = f"{opened.name} has no column '{missing[0]}', but {self.name} has"
+                    message = f"{source.name} has no column '{missing[0]}', but {self.name} has"
                     raise UsageError(message, hint="fit these files separately")
-                opened.only = list(dict.fromkeys(needed))
-                blocks += [chosen(opened.block(piece, request)) for piece in opened.pieces()]
+                source.only = list(dict.fromkeys(needed))
+                for piece in source.pieces():
+                    yield source.block(piece, request)
             finally:
-                opened.close()
-        return blocks
+                source.close()
+
+
+def _joined(blocks: Sequence[Block], spellings: Mapping[str, str], group_columns: Sequence[str]) -> Dataset:
+    """Return the rows of blocks as one dataset, with the column of each name in ``spellings``, and groups by at most one column."""
+    columns = {
+        name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in spellings.items()
+    }
+    first_skipped = next((block.first_bad for block in blocks if block.bad), "")
+    places = [(block.where, block.lines) for block in blocks]
+    dataset = Dataset(columns, places, sum(block.bad for block in blocks), first_skipped)
+    for column in group_columns:
+        labels = [label for block in blocks for label in python_values(block.columns[column])]
+        dataset = dataset._replace(groups=_groups(column.strip(), labels))
+    return dataset
 
 
 def _groups(name: str, values: list[Any]) -> Groups:
@@ -224,16 +236,18 @@ def _groups(name: str, values: list[Any]) -> Groups:
 
 def _as_number(label: Any) -> Any:
     """Return the number that a text is, if no digit is lost, or ``None``; return other values unchanged."""
-    for kind in (int, float) if isinstance(label, str) else ():
-        try:
-            if str(kind(label)) == label and math.isfinite(kind(label)):
-                return kind(label)
-        except ValueError:
-            continue
-    return None if isinstance(label, str) else label
+    if not isinstance(label, str):
+        return label
+    for kind in (int, float):
+        with suppress(ValueError):
+            number = kind(label)
+            if str(number) == label and math.isfinite(number):
+                return number
+    return None
 
 
-def _array(name: str, value: ArrayLike) -> Vector:
+def _as_column(name: str, value: ArrayLike) -> Vector:
+    """Convert the array of a column to float64; raise ``DtypeError`` or ``ShapeError`` if it is not one column of numbers."""
     try:
         column = np.ascontiguousarray(value, np.float64)
     except (TypeError, ValueError):
@@ -243,8 +257,11 @@ def _array(name: str, value: ArrayLike) -> Vector:
     return column
 
 
-def _finite(dataset: Dataset, names: Collection[str], on_error: str) -> Dataset:
-    """Return the rows in which every number is finite."""
+def _with_finite_rows(dataset: Dataset, names: Collection[str], on_error: str) -> Dataset:
+    """Return the rows in which every number is finite and the group is not empty.
+
+    The other rows are counted as skipped; if ``on_error`` is ``stop``, they raise ``DataError``.
+    """
     good = np.ones(dataset.rows, bool)
     for column in dataset.columns.values():
         good &= np.isfinite(column)
@@ -259,5 +276,5 @@ def _finite(dataset: Dataset, names: Collection[str], on_error: str) -> Dataset:
     problem = f"{dataset.place(row)}: column {what}"
     if on_error == "stop":
         raise DataError(problem, hint=f"use {setting('on_error', 'skip')} to leave out such rows")
-    result = dataset.only(good)
-    return result._replace(skipped=dataset.skipped + int(np.count_nonzero(~good)), first_skipped=dataset.first_skipped or problem)
+    skipped = dataset.skipped + int(np.count_nonzero(~good))
+    return dataset.only(good)._replace(skipped=skipped, first_skipped=dataset.first_skipped or problem)

@@ -22,34 +22,33 @@ _GZIP_LEVEL = 4
 """The level takes half of the time of level 6 for rows of NDJSON, and makes them 5 % larger."""
 _SAMPLE = 1 << 15
 """The number of bytes in which DEFLATE looks for repeated text."""
+_HAS_ZSTANDARD = sys.version_info >= (3, 14)
+"""Whether Python has the module ``compression.zstd``; otherwise, pyarrow is used."""
+FIRST_BYTES = 8
+"""The number of first bytes of a file that tell its format."""
 
 
 class Codec(NamedTuple):
-    """A codec for files: its name in messages, the first bytes of a file, and the module that opens a file."""
+    """A codec for files: its name in messages, the first bytes of a file, and the module that opens a file.
+
+    Both methods raise ``MissingPackage`` if the codec needs a package that is not installed.
+    """
 
     name: str
     magic: bytes
     module: str
 
     def opened(self, file: BinaryIO) -> Any:
-        """Return a file of the data of a compressed file.
-
-        Raises:
-            MissingPackage: if the codec needs a package that is not installed.
-        """
-        if self.name == "Zstandard" and sys.version_info < (3, 14):
+        """Return a file of the data of a compressed file."""
+        if self.name == "Zstandard" and not _HAS_ZSTANDARD:
             return io.BufferedReader(library("pyarrow", self.name, "use csv").CompressedInputStream(file, "zstd"))
         return named(f"{self.module}:open")(file, "rb")
 
     def packer(self) -> Callable[[bytes], bytes]:
-        """Return the function that compresses a part of a file; the parts of a file are joined.
-
-        Raises:
-            MissingPackage: if the codec needs a package that is not installed.
-        """
+        """Return the function that compresses a part of a file; the parts of a file are joined."""
         if self.name == "gzip":
             return _deflated
-        if self.name == "Zstandard" and sys.version_info < (3, 14):
+        if self.name == "Zstandard" and not _HAS_ZSTANDARD:
             return partial(library("pyarrow", self.name, "use csv").Codec("zstd").compress, asbytes=True)
         packer: Callable[[bytes], bytes] = named(f"{self.module}:compress")
         return packer
@@ -67,7 +66,8 @@ CODECS = {
 def first_bytes(begins: bytes) -> str:
     """Return the first bytes of a file for a message: its first line if it is ASCII text, and otherwise hexadecimal numbers."""
     line = begins.partition(b"\n")[0].strip()
-    return f"'{line.decode()}'" if line.isascii() and line.decode().isprintable() and line else f"the bytes {begins.hex(' ')}"
+    is_text = line and line.isascii() and line.decode().isprintable()
+    return f"'{line.decode()}'" if is_text else f"the bytes {begins.hex(' ')}"
 
 
 def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
@@ -82,7 +82,7 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
         DataError: if the suffix of the path is that of a codec, and the data does not have its first bytes.
         MissingPackage: if the codec needs a package that is not installed.
     """
-    begins = file.peek(8)[:8]  # type: ignore[attr-defined]
+    begins = file.peek(FIRST_BYTES)[:FIRST_BYTES]  # type: ignore[attr-defined]
     own = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
     expected = CODECS.get(compression_of(path or ""))
     if expected is not None and own is not expected:
@@ -106,6 +106,7 @@ class _Decompressed:
         return self._checked(self._data.read1, size)
 
     def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
+        """Return what a reading method returns for a size; raise ``FileError`` instead of the errors of the codec."""
         try:
             return read(size)
         except Exception as error:  # each library raises errors of its own
@@ -134,6 +135,7 @@ class CompressedFile(io.RawIOBase):
         self._packer = codec.packer()
         self._checksum = self._size = 0
         self._is_gzip = codec.name == "gzip"
+        # The header of gzip: its first bytes, DEFLATE, no flags, no time, and an unknown system.
         self._header = b"\x1f\x8b\x08" + bytes(6) + b"\xff" if self._is_gzip else b""
 
     def pack(self, parts: Iterable[ReadableBuffer]) -> Packed:
@@ -159,7 +161,7 @@ class CompressedFile(io.RawIOBase):
         self._file.flush()
 
     def finish(self) -> None:
-        """Write the end of the file."""
+        """Write the end of the file: the checksum and the size of gzip; in another codec, only a file without data needs one."""
         if self._is_gzip:
             last = zlib.compressobj(wbits=-zlib.MAX_WBITS).flush()
             self._file.write(self._header + last + struct.pack("<II", self._checksum, self._size & 0xFFFFFFFF))
@@ -170,7 +172,7 @@ class CompressedFile(io.RawIOBase):
 def _deflated(data: bytes) -> bytes:
     """Return data in the format DEFLATE, up to a byte at which other data may follow.
 
-    Repeated text makes other columns than those of numbers smaller, so a sample decides whether to look for it.
+    A sample decides whether to look for repeated text, which takes time and saves nothing in columns of numbers.
     """
 
     def packed(part: bytes, strategy: int) -> bytes:
@@ -184,11 +186,7 @@ def _deflated(data: bytes) -> bytes:
 
 @contextmanager
 def compressed(file: BinaryIO, path: str | None) -> Iterator[BinaryIO]:
-    """Yield a file for data that is compressed as the suffix of a path says, or the file itself.
-
-    Raises:
-        MissingPackage: if the codec needs a package that is not installed.
-    """
+    """Yield a file for data that is compressed as the suffix of a path says, or the file itself; see ``Codec`` for the errors."""
     suffix = compression_of(path or "")
     if suffix not in CODECS:
         yield file

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, cast
 
 from autodiff_cli.data import readers, storage
-from autodiff_cli.data.compression import decompressed, first_bytes
+from autodiff_cli.data.compression import FIRST_BYTES, decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, partition_columns
-from autodiff_cli.data.row_blocks import Input, PartitionValue, Reader
+from autodiff_cli.data.row_blocks import SAMPLE, Input, PartitionValue, Reader
 from autodiff_cli.errors import DataError, FileError, UsageError, setting
 from autodiff_cli.formats import (
     FORMATS,
     READ,
+    Format,
     format_of_first_bytes,
     format_of_path,
     format_of_suffix,
@@ -49,37 +50,44 @@ def named(
         Input(path, style_of(path, style), None if columns is None else tuple(columns), values.get(path, {}), unbuffered)
         for path in paths
     ]
-    for file in files if columns is not None else ():
-        if not file.format.nameless:
-            raise UsageError(f"{plain(file.style)} already names its columns", hint=f"remove {setting('columns')}")
-    twice = next((column for column, count in Counter(columns or ()).items() if count > 1), None)
-    if twice is not None:
-        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
+    if columns is not None:
+        _check_columns(columns, files)
     return files
 
 
+def _check_columns(columns: Sequence[str], files: Sequence[Input]) -> None:
+    """Raise ``UsageError`` if the user names columns of files that name them already, or two columns by one name."""
+    for file in files:
+        if not file.format.nameless:
+            raise UsageError(f"{plain(file.style)} already names its columns", hint=f"remove {setting('columns')}")
+    twice = next((column for column, count in Counter(columns).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"{setting('columns')} names a column '{twice}' twice", hint="give every column a different name")
+
+
 def _expanded(paths: Sequence[str], style: str | None) -> tuple[list[str | None], dict[str | None, dict[str, PartitionValue]]]:
-    """Return the paths of the input files, and the partition columns of files that were found in a folder or with a pattern."""
+    """Return the paths of the input files, and the partition columns of files that were found in a folder or with a pattern.
+
+    A path ``-``, and no path at all, is ``None``: standard input.
+    """
     if not paths:
         if sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError(
-                "no input file", hint="name a file after the expression, pipe data in, or use - to read from the terminal"
-            )
+            hint = "name a file after the expression, pipe data in, or use - to read from the terminal"
+            raise UsageError("no input file", hint=hint)
         return [None], {}
     files: list[str | None] = []
     folders: dict[str | None, str] = {}
     for path in paths:
         if not path:
-            raise UsageError(
-                "the name of an input file is empty", hint="check for an empty shell variable, or use - for standard input"
-            )
+            hint = "check for an empty shell variable, or use - for standard input"
+            raise UsageError("the name of an input file is empty", hint=hint)
         if path == "-":
             files.append(None)
             continue
         inside = _inside(path, style)
         files += inside
         if inside != [path]:
-            folders |= {file: _partition_of(file, path) for file in inside}
+            folders |= {file: _partition_folders(file, path) for file in inside}
     if files.count(None) > 1:
         raise UsageError("standard input can be read only once")
     values = partition_columns(list(folders.values()))
@@ -90,44 +98,47 @@ def _inside(path: str, style: str | None) -> list[str]:
     """Return the files in a folder or of a pattern; a path of one file is returned unchanged."""
     if storage.is_url(path):
         remote = storage.inside(path)
-        return [path] if remote is None else _of_rows(remote, path, style)
+        return [path] if remote is None else _row_files(remote, path, style)
     if os.path.isdir(path):
         files = sorted(os.path.join(folder, file) for folder, _, files in os.walk(path) for file in files)
-        return _of_rows(files, path, style)
+        return _row_files(files, path, style)
     if storage.has_pattern(path) and not os.path.exists(path):
         from glob import glob
 
-        return _of_rows(sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file)), path, style)
+        return _row_files(sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file)), path, style)
     return [path]
 
 
-def _of_rows(files: Sequence[str], path: str, style: str | None) -> list[str]:
-    """Return those of the files in a folder or of a pattern that contain rows."""
+def _row_files(files: Sequence[str], path: str, style: str | None) -> list[str]:
+    """Return the files of rows: all matches of a pattern; in a folder, those that are not hidden and have a known suffix.
+
+    With a format, ``style``, the suffix does not matter.  If there are no files, ``FileError`` is raised.
+    """
     if storage.has_pattern(path):
-        chosen = list(files)
-    else:
-        start = len(path.rstrip("/" + os.sep))
-        visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
-        chosen = [file for file in visible if style is not None or format_of_suffix(uncompressed(file), READ)]
-    if not chosen and storage.has_pattern(path):
-        raise FileError(f"no file matches '{path}'")
-    if not chosen:
+        if not files:
+            raise FileError(f"no file matches '{path}'")
+        return list(files)
+    start = len(path.rstrip("/" + os.sep))
+    visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
+    known = [file for file in visible if style is not None or format_of_suffix(uncompressed(file), READ)]
+    if not known:
         raise FileError(f"the folder '{path}' does not contain files of rows", hint=f"their suffixes are {suffixes(READ)}")
-    return chosen
+    return known
 
 
-def _partition_of(file: str, name: str) -> str:
-    """Return the folders of a file that may name partition columns: those that the program found, and ``k=v`` above them."""
-    parts = os.path.dirname(file).replace(os.sep, "/").split("/")
-    above = re.split(r"[*?[]", name.replace(os.sep, "/"), maxsplit=1)[0].rstrip("/").split("/")
-    start = len(above) if name.rstrip("/") == "/".join(above) else len(above) - 1
-    while start and "=" in parts[start - 1]:
+def _partition_folders(file: str, name: str) -> str:
+    """Return the folders of a file that may name partition columns: those found in ``name`` of the user, and ``k=v`` above them."""
+    folders = os.path.dirname(file).replace(os.sep, "/").split("/")
+    given = re.split(r"[*?[]", name.replace(os.sep, "/"), maxsplit=1)[0].rstrip("/").split("/")
+    is_whole = name.rstrip("/") == "/".join(given)  # otherwise a pattern begins in the last of the given folders
+    start = len(given) if is_whole else len(given) - 1
+    while start and "=" in folders[start - 1]:
         start -= 1
-    return "/".join(parts[start:])
+    return "/".join(folders[start:])
 
 
 def style_of(path: str | None, style: str | None) -> str:
-    """Return the format of an input: the given format, the format for its file name or of its first bytes, or CSV for a pipe.
+    """Return the format of an input: the given ``style``, the format for its file name or of its first bytes, or CSV for a pipe.
 
     Raises:
         UsageError: if the name of a file on disk does not determine a format.
@@ -136,7 +147,7 @@ def style_of(path: str | None, style: str | None) -> str:
         return style
     if path is None:
         file = sys.stdin and sys.stdin.buffer
-        return (hasattr(file, "peek") and format_of_first_bytes(file.peek(64)[:64])) or "csv"
+        return (hasattr(file, "peek") and format_of_first_bytes(file.peek(SAMPLE)[:SAMPLE])) or "csv"
     if os.path.exists(path) and not os.path.isfile(path):
         return "csv"
     return format_of_path(storage.file_part(path), READ, "input_format")
@@ -166,33 +177,31 @@ def opened(path: str | None, style: str, name: str) -> BinaryIO:
         DataError: if its first bytes do not match its format.
         MissingPackage: if the file is compressed and a package that decompresses it is not installed.
     """
+    form = FORMATS[style]
     try:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
         file: Any = sys.stdin.buffer if path is None else storage.opened(path)
         file = file if hasattr(file, "peek") else io.BufferedReader(file)
-        magic = FORMATS[style].magic
-        if FORMATS[style].unit == "lines":
+        if form.unit == "lines":
             return decompressed(file, name, path and storage.file_part(path))
-        if not magic or _goes_back(file):
-            return cast("BinaryIO", file)
-        begins = file.peek(8)[:8]
-        if begins.startswith(magic):
-            return _copied(file)
-        if not FORMATS[style].stream_magic:
-            raise DataError(
-                f"{name} is not in {FORMATS[style].library or style} format", hint=f"it begins with {first_bytes(begins)}"
-            )
-        return cast("BinaryIO", file)
+        # seekable() is also true for some devices that cannot seek.
+        is_usable = not form.magic or (file.seekable() and file_size(file) is not None)
+        return cast("BinaryIO", file) if is_usable else _seekable(file, form, name)
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"cannot read {name}: {error.strerror or error}") from None
 
 
-def _goes_back(file: BinaryIO) -> bool:
-    """Return whether a file is seekable; ``seekable()`` is also true for some devices that cannot seek."""
-    return file.seekable() and file_size(file) is not None
+def _seekable(file: Any, form: Format, name: str) -> BinaryIO:
+    """Return a seekable copy of a pipe; the pipe itself if it may contain a stream, or ``DataError`` if it has another format."""
+    begins = file.peek(FIRST_BYTES)[:FIRST_BYTES]
+    if begins.startswith(form.magic):
+        return _copied(file)
+    if not form.stream_magic:
+        raise DataError(f"{name} is not in {form.library or form.name} format", hint=f"it begins with {first_bytes(begins)}")
+    return cast("BinaryIO", file)
 
 
 def _copied(file: BinaryIO) -> BinaryIO:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +62,7 @@ class Task:
     strict: bool = False
 
     def program(self) -> Compiled:
-        """Compile the expression.
+        """Compile the expression, which becomes a program with a list of its outputs: ``[u, v]`` instead of ``u, v``.
 
         Raises:
             AutodiffError: if the expression or a given value is invalid.
@@ -94,13 +94,14 @@ class Task:
         return RowMap(self, program, columns, source)
 
     def reason(self, at: Mapping[str, float]) -> str:
-        """Return the note that explains why the results at these values are not finite, or an empty string."""
+        """Return the note that explains why the results are not finite where the columns have the values ``at``; else empty."""
         from autodiff_cli.derivatives.evaluate import evaluate
 
         outputs = output_names(parse(self.expression))
+        gradient = np.ones(len(outputs)) if outputs else None  # several outputs are summed
+        order = 1 if outputs else max(self.order, 1)
+        values = {**self.at, **at}
         try:
-            values, gradient = {**self.at, **at}, np.ones(len(outputs)) if outputs else None
-            order = 1 if outputs else max(self.order, 1)
             notes = evaluate(self.expression, values, self.const, order, self.wrt, self.dtype, gradient=gradient).notes
         except AutodiffError:
             return ""
@@ -134,9 +135,10 @@ def other_format(columns: Sequence[str], names: Collection[str]) -> str | None:
     if columns and columns[0].startswith('{"'):
         return f"it seems to be NDJSON; use {setting('input_format', 'ndjson')}"
     separator = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0].strip()), None)
-    if separator == " " and not all(cell in names or is_number(cell) for cell in columns[0].split()):
+    is_in_name = separator == " " and not all(cell in names or is_number(cell) for cell in columns[0].split())
+    if separator is None or is_in_name:
         return None
-    return None if separator is None else f"its delimiter seems to be {separator!r}; use {_SEPARATORS[separator]}"
+    return f"its delimiter seems to be {separator!r}; use {_SEPARATORS[separator]}"
 
 
 _SUGGESTED = 5
@@ -172,15 +174,16 @@ class RowMap:
         self._scalars = {name: np.asarray(task.at[name]) for name in program.variables if name in task.at}
         # Many headers have a space after the comma.
         counts = Counter(columns)
-        blanks = {column.strip(): column for column in columns if column.strip() not in counts}
+        spellings = {column.strip(): column for column in columns if column.strip() not in counts}
         self._condition = condition = task.condition()
-        column_names = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
-        self._columns = {name: blanks.get(column, column) for name, column in column_names.items()}
-        self._selecting = {name: blanks.get(column, column) for name, column in condition.columns.items()} if condition else {}
-        self._check_found(counts, source)
-        compared = [self._selecting[name] for name in (condition.variables if condition else ())]
+        names = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
+        self._columns = {name: spellings.get(column, column) for name, column in names.items()}
+        names = condition.columns if condition else {}
+        self._condition_columns = {name: spellings.get(column, column) for name, column in names.items()}
+        self._check_variables(counts, source)
+        compared = [self._condition_columns[name] for name in (condition.variables if condition else ())]
         self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared]))
-        self.texts = tuple(dict.fromkeys(self._selecting[name] for name in (condition.texts if condition else ())))
+        self.texts = tuple(dict.fromkeys(self._condition_columns[name] for name in (condition.texts if condition else ())))
         self.read, self.copies = self._copied(columns, source)
         self.results = program.outputs
         self._check_names(counts, source)
@@ -195,7 +198,8 @@ class RowMap:
         groups = named_columns(columns, task.by, "by", source)
         return groups, groups if task.keep else ()
 
-    def _check_found(self, counts: Mapping[str, int], source: str) -> None:
+    def _check_variables(self, counts: Mapping[str, int], source: str) -> None:
+        """Check that each variable has either a column or a value, given how often each column occurs in the header."""
         columns = list(counts)
         free = free_names(parse(self.task.expression), self.task.const, columns)
         hidden = next((name for name in free if name in counts and name not in self.program.variables), None)
@@ -208,28 +212,29 @@ class RowMap:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
         fields = {name for name in self.task.lets.values() if field_of(name, counts)[1]}
-        missing = [
-            name for name in (*self._columns.values(), *self._selecting.values()) if name not in counts and name not in fields
-        ]
+        needed = (*self._columns.values(), *self._condition_columns.values())
+        missing = [name for name in needed if name not in counts and name not in fields]
         if missing:
-            raise self._missing(missing, columns, source)
+            raise self._missing_columns(missing, columns, source)
 
-    def _missing(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
-        meant = [f"{name}: {similar}" for name in missing[:_SUGGESTED] if (similar := suggestion(name, columns))]
-        names = [name for name, column in {**self._columns, **self._selecting}.items() if column in missing and name.isidentifier()]
+    def _missing_columns(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
+        """Return the error for missing columns; its hint is a similar name, another format, a header, or ``--let`` and ``--at``."""
+        similar = [f"{name}: {other}" for name in missing[:_SUGGESTED] if (other := suggestion(name, columns))]
+        variables = {**self._columns, **self._condition_columns}
+        names = [name for name, column in variables.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"
-        other = other_format(columns, missing)
-        if other is not None:
-            meant, ways = [], other
+        form = other_format(columns, missing)
+        if form is not None:
+            similar, ways = [], form
         if all(is_number(cell) for cell in _BETWEEN.split(" ".join(columns).strip())):
-            named = setting("columns", ",".join(names))
-            header = f"if it does not have a header, name the columns with {named}"
-            ways = f"its first line contains numbers; {header}" if other is None else f"{other}; {header}"
+            header = f"if it does not have a header, name the columns with {setting('columns', ','.join(names))}"
+            ways = f"{form or 'its first line contains numbers'}; {header}"
         some = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-        return MissingValue(f"{source} has no {some}; it has {column_list(columns)}", hint="; ".join([*meant, ways]))
+        return MissingValue(f"{source} has no {some}; it has {column_list(columns)}", hint="; ".join([*similar, ways]))
 
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
+        """Check that the columns that are used, and those of the output, have different names."""
         twice = next((name for name in (self.used if self.keeps_all else (*self.read, *self.used)) if counts[name] > 1), None)
         if twice is not None:
             raise UsageError(f"{source} has more than one column '{twice}'", hint="rename one of them in the file")
@@ -246,8 +251,8 @@ class RowMap:
         Raises:
             UsageError: if two columns have the same name and the rows are not copied as text.
         """
-        unchanged = reader.form == writer.raw and self.keeps_all and (reader.form == "ndjson" or reader.columns == self.copies)
-        raw = writer.raw if unchanged else ""
+        has_all = self.keeps_all and (reader.form == "ndjson" or reader.columns == self.copies)
+        raw = writer.raw if has_all and reader.form == writer.raw else ""
         twice = next((name for name, count in Counter(self.read).items() if count > 1), None)
         if twice is not None and not raw:
             hint = f"copy other columns with {setting('keep_columns')}, or none with {setting('no_keep')}"
@@ -277,19 +282,18 @@ class RowMap:
             NotFiniteError: if ``strict`` is set and a result is not finite.
         """
         if self._condition is not None:
-            block = self._condition.selected(block, self._selecting)
+            block = self._condition.selected(block, self._condition_columns)
         block, out = self.computed(block)
-        if self.task.strict:
-            for name, array in zip(self.results, out, strict=True):
-                for i in np.flatnonzero(~np.isfinite(array))[:1]:
-                    raise NotFiniteError(
-                        f"{block.where} {block.lines[i]}: {name} is {array[i]}",
-                        hint=f"drop {setting('strict')} to accept nan and inf",
-                    )
+        for name, array in zip(self.results, out, strict=True) if self.task.strict else ():
+            finite = np.isfinite(array)
+            if not finite.all():
+                i = int(np.argmin(finite))
+                hint = f"drop {setting('strict')} to accept nan and inf"
+                raise NotFiniteError(f"{block.where} {block.lines[i]}: {name} is {array[i]}", hint=hint)
         return block, out
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Compute the results as ``compute`` does, whether they are finite or not."""
+        """Compute the results as ``compute`` does, for all rows of a block, whether they are finite or not."""
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
             return block, out
@@ -297,7 +301,7 @@ class RowMap:
             values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
         if values or not self._scalars:
             block, out = self._run(block, {**values, **self._scalars}, out)
-        else:
+        else:  # the results of all rows are equal
             numbers = [np.empty(1, self._dtype) for _ in out]
             self.program.run(self._scalars, numbers)
             for array, number in zip(out, numbers, strict=True):
@@ -305,7 +309,7 @@ class RowMap:
         return block, out
 
     def tally(self, block: Block, results: Results) -> Tally:
-        """Count the rows of a block, given the results of ``compute``."""
+        """Count the rows of a block, given the results of ``compute``, and those that are odd: see ``Tally``."""
         tally = Tally(block.rows, block.bad, block.first_bad)
         finite = np.ones(block.rows, bool)
         for array in results:
@@ -325,19 +329,21 @@ class RowMap:
         return tally
 
     def _run(self, block: Block, values: Mapping[str, NDArray[np.generic]], out: list[Floats]) -> tuple[Block, list[Floats]]:
+        """Run the program for values of its variables, and return the rows with their results, which are written into ``out``.
+
+        A row for which a row-by-row program fails is an error, is left out, or has the result nan, as ``on_error`` says.
+        """
         if not isinstance(self.program, compile.RowByRowProgram):
             self.program.run(values, out)
             return block, out
-        failed: dict[int, str] = {}
+        failures: dict[int, str] = {}
         for i, error in self.program.failures(values, out):
             error.about(f"{block.where} {block.lines[i]}")
             if self.task.on_error == "stop":
                 raise error
-            failed[i] = error.message
-            if i not in block.problems:
-                block.bad += 1
-                block.first_bad = block.first_bad or error.message
-        if not failed or self.task.on_error != "skip":
-            block.problems |= failed
-            return block, out
-        return without(block, set(failed)), [np.delete(array, list(failed)) for array in out]
+            failures[i] = error.message
+        new = [message for i, message in failures.items() if i not in block.problems]
+        counted = replace(block, bad=block.bad + len(new), first_bad=block.first_bad or next(iter(new), ""))
+        if not failures or self.task.on_error != "skip":
+            return replace(counted, problems=block.problems | failures), out
+        return without(counted, set(failures)), [np.delete(array, list(failures)) for array in out]

@@ -24,9 +24,12 @@ FAST_FROM = 1 << 20
 FAST_FROM_THEN = 1 << 14
 """The smallest size in bytes of a text for which machine code saves time if LLVM is already imported."""
 _MOST_MEMBERS: Final = 60
+"""The maximum number of members: machine code has a set of members in the bits of one integer."""
 _FIRST_POWER: Final = -342
 _LAST_POWER: Final = 324
+"""The powers of ten that occur when floats are read and written, as in ``native_text.c``."""
 _LONGEST_NUMBER: Final = 26
+"""The maximum number of bytes of a number and the quotes around it."""
 _BEYOND: Final = 8
 """The number of bytes that are written after the last row."""
 
@@ -86,14 +89,8 @@ _FUNCTIONS: Final = {
 
 class _Part(ctypes.Structure):
     _fields_ = (
-        ("lead", ctypes.c_char_p),
-        ("lead_size", _INT),
-        ("kind", _INT),
-        ("values", _POINTER),
-        ("starts", _POINTER),
-        ("ends", _POINTER),
-        ("end", _POINTER),
-        ("cut", _INT),
+        *(("lead", ctypes.c_char_p), ("lead_size", _INT), ("kind", _INT)),
+        *(("values", _POINTER), ("starts", _POINTER), ("ends", _POINTER), ("end", _POINTER), ("cut", _INT)),
     )
 
 
@@ -134,13 +131,17 @@ def _loaded() -> tuple[dict[str, Any], Array, Any]:
 
 
 def _powers_of_ten() -> Array:
-    """Return the first 128 bits of powers of ten, rounded up, as two integers each."""
+    """Return the first 128 bits of powers of ten, rounded up, as two integers each: the upper and the lower 64 bits.
+
+    The algorithms that ``native_text.c`` names read and write floats with this table.
+    """
     powers = np.empty((_LAST_POWER - _FIRST_POWER + 1, 2), np.uint64)
     for i, exponent in enumerate(range(_FIRST_POWER, _LAST_POWER + 1)):
         power = 10 ** abs(exponent)
         bits = power.bit_length()
-        top = -((-power << 128) >> bits) if exponent >= 0 else -((-1 << (bits + 127)) // power)
-        powers[i] = top >> 64, top & (1 << 64) - 1
+        # The minus signs round a quotient up: -(-a // b).
+        significand = -((-power << 128) >> bits) if exponent >= 0 else -((-1 << (bits + 127)) // power)
+        powers[i] = significand >> 64, significand & (1 << 64) - 1
     return powers
 
 
@@ -161,12 +162,7 @@ def read_cells(
 
 
 def read_members(
-    data: bytes,
-    rows: int,
-    paths: Sequence[Sequence[str]],
-    refused: Sequence[str],
-    numbers: Collection[int],
-    texts: Collection[int],
+    data: bytes, rows: int, paths: Sequence[Sequence[str]], refused: Sequence[str], numbers: Collection[int], texts: Collection[int]
 ) -> Cells | None:
     """Read members of lines of JSON objects; return ``None`` if Python has to read them.
 
@@ -188,7 +184,11 @@ def read_members(
 def _read(
     data: bytes, rows: int, name: str, arguments: tuple[Any, ...], width: int, numbers: Collection[int], texts: Collection[int]
 ) -> Cells | None:
-    """Read columns or members with one of the functions; return ``None`` if it refuses the text, or the text is not UTF-8."""
+    """Read columns or members; return ``None`` if the machine code refuses the text, or the text is not UTF-8.
+
+    ``name`` is its function, ``arguments`` are those between the text and the outputs, and ``width`` is the number of columns or
+    members.  For the other parameters, see ``read_cells`` and ``read_members``.
+    """
     try:
         if not data.isascii():
             data.decode()
@@ -199,9 +199,10 @@ def _read(
     places = {i: Slices(data, np.empty(rows, np.int32), np.empty(rows, np.int32)) for i in texts}
     cells = np.empty((rows * len(values), 4), np.int64)
     others = _CellList(cells.ctypes.data, 0, len(cells))
+    starts, ends = {i: own.starts for i, own in places.items()}, {i: own.ends for i, own in places.items()}
     outputs = [
         (_POINTER * width)(*[columns[i].ctypes.data if i in columns else None for i in range(width)])
-        for columns in (values, {i: own.starts for i, own in places.items()}, {i: own.ends for i, own in places.items()})
+        for columns in (values, starts, ends)
     ]
     count = functions[name](data, len(data), *arguments, *outputs, ctypes.byref(others), powers)
     if count != rows:
@@ -226,27 +227,26 @@ def write_rows(rows: int, parts: Sequence[Part], tail: str, decimal: str = ".", 
         json: whether numbers that are not finite are strings of JSON.
     """
     functions, powers = _library()
-    size, kept, records = rows * len(tail) + _BEYOND, list[object](), []
-    for lead, value in parts:
-        start = lead.encode()
-        if isinstance(value, Lines):
-            begin = ctypes.cast(ctypes.c_char_p(value.text), _POINTER).value or 0
-            record = _Part(start, len(start), _LINE, begin, end=begin + len(value.text), cut=value.cut)
-            size += len(value.text)
-        elif isinstance(value, Slices):
-            text = np.frombuffer(value.text, np.uint8)
-            starts, ends = (np.ascontiguousarray(places) for places in (value.starts, value.ends))
-            kept += [text, starts, ends]
-            record = _Part(start, len(start), _TEXT, text.ctypes.data, starts.ctypes.data, ends.ctypes.data)
-            size += int(ends.sum(dtype=np.int64) - starts.sum(dtype=np.int64))
-        else:
-            array = np.ascontiguousarray(value)
-            kept.append(array)
-            record = _Part(start, len(start), _KINDS[array.dtype], array.ctypes.data)
-            size += rows * _LONGEST_NUMBER
-        size += rows * len(start)
-        records.append(record)
-    out = np.empty(size, np.uint8)
+    records, sizes, owners = zip(*[_sized_part(lead.encode(), value, rows) for lead, value in parts], strict=True)
+    out = np.empty(sum(sizes) + rows * len(tail) + _BEYOND, np.uint8)
     begin, table = out.ctypes.data, (_Part * len(records))(*records)
     end = functions["write_rows"](rows, table, len(records), tail.encode(), len(tail), powers, ord(decimal), json, begin)
+    del owners  # the machine code has read their memory
     return out[: end - begin].data
+
+
+def _sized_part(lead: bytes, value: Array | Lines | Slices, rows: int) -> tuple[_Part, int, object]:
+    """Return a part of rows as machine code takes it, its maximum size in bytes in all rows, and the owners of its memory."""
+    if isinstance(value, Lines):
+        begin = ctypes.cast(ctypes.c_char_p(value.text), _POINTER).value or 0
+        record = _Part(lead, len(lead), _LINE, begin, end=begin + len(value.text), cut=value.cut)
+        return record, rows * len(lead) + len(value.text), value.text
+    if isinstance(value, Slices):
+        text = np.frombuffer(value.text, np.uint8)
+        starts, ends = (np.ascontiguousarray(places) for places in (value.starts, value.ends))
+        record = _Part(lead, len(lead), _TEXT, text.ctypes.data, starts.ctypes.data, ends.ctypes.data)
+        size = int(ends.sum(dtype=np.int64) - starts.sum(dtype=np.int64))
+        return record, rows * len(lead) + size, (text, starts, ends)
+    array = np.ascontiguousarray(value)
+    record = _Part(lead, len(lead), _KINDS[array.dtype], array.ctypes.data)
+    return record, rows * (len(lead) + _LONGEST_NUMBER), array

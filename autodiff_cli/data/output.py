@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import shlex
@@ -55,11 +56,7 @@ def opened(path: str | None) -> Iterator[BinaryIO]:
 
 
 def write(path: str, data: bytes) -> None:
-    """Write a file completely or not at all.
-
-    Raises:
-        FileError: if the file cannot be written.
-    """
+    """Write a file completely or not at all; raise ``FileError`` if it cannot be written."""
     with opened(path) as file:
         file.write(data)
 
@@ -68,7 +65,7 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
     """Yield a file that gets its name at exit; until then it has another name, or none where the system has such files."""
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     if mode is not None and not os.access(target, os.W_OK):
-        raise PermissionError(13, "Permission denied")
+        raise PermissionError(errno.EACCES, "Permission denied")
     # The temporary file is in the same folder, because a rename is atomic only within a file system.
     folder, name = os.path.split(target)
     hidden = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
@@ -97,7 +94,7 @@ def _nameless(folder: str) -> BinaryIO | None:
 
 @contextmanager
 def system_errors(path: str) -> Iterator[None]:
-    """Convert operating-system errors to ``FileError``."""
+    """Convert errors of the operating system to a ``FileError`` that names the file, or the folder that does not exist."""
     try:
         yield
     except OSError as error:
@@ -107,9 +104,8 @@ def system_errors(path: str) -> Iterator[None]:
             raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
         there = os.path.realpath(path) if os.path.islink(path) else path  # otherwise as the user wrote it
         folder = os.path.dirname(there) or "."
-        raise FileError(
-            f"cannot write '{path}': the folder '{folder}' does not exist", hint=f"mkdir -p {shlex.quote(folder)}"
-        ) from None
+        hint = f"mkdir -p {shlex.quote(folder)}"
+        raise FileError(f"cannot write '{path}': the folder '{folder}' does not exist", hint=hint) from None
 
 
 @contextmanager
@@ -141,6 +137,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _standard_output() -> BinaryIO:
+    """Return standard output as a file of bytes, after the text that was written to it."""
     buffer: BinaryIO | None = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         return cast("BinaryIO", _Decoded(sys.stdout))
@@ -191,8 +188,8 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
         UsageError: if an input file is the output.
     """
     output = path if storage.is_url(path) else _identity(path, sys.stdout)
-    for source in inputs:
-        if output is not None and (source if storage.is_url(source) else _identity(source, sys.stdin)) == output:
+    for source in inputs if output is not None else ():
+        if output == (source if storage.is_url(source) else _identity(source, sys.stdin)):
             what = f"'{path}'" if path is not None else "standard output"
             raise UsageError(f"{what} is both the input and the output", hint="write to another file")
 
@@ -213,8 +210,9 @@ def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> Non
     folder, name = split(target, form)
     first = _absolute(f"{folder}/{name.replace('*', '0')}")
     for source in names:
-        pattern = storage.has_pattern(source)
-        if fnmatch(first, _absolute(source)) if pattern else first.startswith(f"{_absolute(source)}/"):
+        where = _absolute(source)
+        is_input = fnmatch(first, where) if storage.has_pattern(source) else first.startswith(f"{where}/")
+        if is_input:
             hint = f"write to another folder: {setting('output', 'results/')}"
             raise UsageError(f"the results in '{target}' would be input files of '{source}' in the next run", hint=hint)
 
@@ -225,7 +223,7 @@ def _absolute(path: str) -> str:
 
 
 def _identity(path: str | None, stream: TextIO) -> tuple[int, int] | None:
-    """Return the device and inode numbers of a regular file; ``None`` for other files."""
+    """Return the device and inode numbers of a regular file, or of a stream if the path is ``None``; ``None`` for other files."""
     try:
         status = os.fstat(stream.fileno()) if path is None else os.stat(path)
     except (OSError, AttributeError, ValueError):

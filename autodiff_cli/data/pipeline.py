@@ -20,8 +20,8 @@ from autodiff_cli.errors import AutodiffError, UsageError
 from autodiff_cli.evaluation.compile import RowByRowProgram
 from autodiff_cli.wording import plural
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Tick = Callable[[int, float | None], None]
 """A function that reports progress, given the number of finished rows and the finished fraction (``None`` if unknown)."""
 
@@ -48,11 +48,8 @@ def run(
     source = reader(inputs[0])
     try:
         first = task.mapping(program, source.columns, name)
-        if target is None:  # nothing is on standard output before the columns of all files are known
-            for later in inputs[1:]:
-                if later.path is not None and os.path.isfile(later.path):
-                    with closing(reader(later)) as other:
-                        check_same(first, other, writer, name)
+        if target is None:
+            _check_later_files(first, inputs, writer)
         if unbuffered or math.isfinite(source.estimate):
             settle(first.program, source, inputs)
         with writing(target, writer, first, source):
@@ -79,6 +76,14 @@ def run(
     return summary
 
 
+def _check_later_files(mapping: RowMap, inputs: Sequence[Input], writer: Writer) -> None:
+    """Check the columns of the files after the first, so that nothing is on standard output if they differ; see ``check_same``."""
+    for later in inputs[1:]:
+        if later.path is not None and os.path.isfile(later.path):
+            with closing(reader(later)) as source:
+                check_same(mapping, source, writer, inputs[0].title)
+
+
 @contextmanager
 def writing(target: str | None, writer: Writer, mapping: RowMap, source: Reader) -> Iterator[Writer]:
     """Open the output of a mapping for a writer, which begins here and finishes at exit."""
@@ -94,7 +99,13 @@ def settle(program: Compiled, source: Reader, inputs: Sequence[Input]) -> None:
 
 
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
-    """Yield the counts and encoded results of each piece of an input, in order."""
+    """Yield the counts and encoded results of each piece of an input, in order.
+
+    The reader then reads only the columns that are needed.  The engine of the program is chosen, if it is not yet.
+
+    Raises:
+        UsageError: if a name is a field inside a column, and the columns of the format have no fields.
+    """
     request = mapping.request(source, writer)
     known = frozenset(source.columns)
     places = {name: field_of(name, known) for name in (*mapping.used, *mapping.read)}
@@ -106,9 +117,9 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
         source.only = list(dict.fromkeys(column for column, _ in places.values()))
     pieces = source.pieces()
     if mapping.program.engine == "auto":  # a pipe is large if it has a second piece
-        begun = list(islice(pieces, 2))
-        mapping.program.settle(math.inf if len(begun) > 1 else 0)
-        pieces = chain(begun, pieces)
+        first_two = list(islice(pieces, 2))
+        mapping.program.settle(math.inf if len(first_two) > 1 else 0)
+        pieces = chain(first_two, pieces)
 
     def work(piece: object) -> tuple[Tally, Any]:
         block, results = mapping.compute(source.block(piece, request))
@@ -118,14 +129,17 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
 
 
 def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:
-    """Check that a file has the columns of the first file.
+    """Check that a file has the columns of the first file, whose name in messages is ``first``.
+
+    Objects of NDJSON may have other keys than the first object, so only the needed columns are checked.
 
     Raises:
         UsageError: if the columns differ.
     """
     known = frozenset(source.columns)
     needed = {field_of(name, known)[0] for name in mapping.used}
-    needed |= set() if writer.raw == source.form == "ndjson" else {*mapping.read}
+    if not writer.raw == source.form == "ndjson":
+        needed.update(mapping.read)
     missing = needed - known
     extra = known - set(mapping.copies) if mapping.keeps_all and source.form != "ndjson" else set()
     if missing or extra:
@@ -134,20 +148,20 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
         raise UsageError(message, hint="map these files separately")
 
 
-def ordered(work: Callable[[Given], Made], values: Iterable[Given], threads: int) -> Generator[Made]:
+def ordered(work: Callable[[Item], Result], values: Iterable[Item], threads: int) -> Generator[Result]:
     """Map a function over values in several threads; yield the results in order, with only a few in memory at a time."""
     waiting = iter(values)
-    begun = list(islice(waiting, 2)) if threads > 1 else []
-    if len(begun) < 2:
-        yield from map(work, chain(begun, waiting))
+    first_two = list(islice(waiting, 2)) if threads > 1 else []
+    if len(first_two) < 2:  # one value does not need a thread
+        yield from map(work, chain(first_two, waiting))
         return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(threads, "autodiff-map") as pool:
-        yield from in_order(lambda value: pool.submit(work, value), chain(begun, waiting), threads + 1)
+        yield from in_order(lambda value: pool.submit(work, value), chain(first_two, waiting), threads + 1)
 
 
-def in_order(submit: Callable[[Given], Any], values: Iterable[Given], ahead: int) -> Generator[Any]:
+def in_order(submit: Callable[[Item], Any], values: Iterable[Item], ahead: int) -> Generator[Any]:
     """Yield the results of submitted calls in order, and cancel the calls that run after the last result that is taken.
 
     Args:

@@ -10,17 +10,14 @@ from autodiff_cli.errors import AutodiffError, DataError, MissingPackage
 from autodiff_cli.lazy import library
 
 _LONGEST_REASON = 300
+"""The maximum number of characters of a hint."""
 
 
 @contextmanager
 def library_errors(problem: str) -> Iterator[None]:
-    """Convert every exception of a library that reads a file to a ``DataError``.
+    """Convert every exception of a library that reads a file to a ``DataError``; an ``AutodiffError`` is raised unchanged.
 
-    Args:
-        problem: the message; the text of the exception becomes the hint.
-
-    Raises:
-        DataError: if any exception other than an ``AutodiffError`` is raised.
+    ``problem`` is the message, and the text of the exception becomes the hint.
     """
     try:
         yield

@@ -20,11 +20,14 @@ _FAST_FROM = 500
 
 def number_texts(array: Array) -> list[str]:
     """Return the text of each number."""
-    return row_texts([array], ",")
+    return row_texts([array], ",")  # without a separator, because there is one column
 
 
 def row_texts(columns: Sequence[Array], separator: str, decimal: str = ".") -> list[str]:
-    """Return the text of each row of columns of numbers, with a separator of one character between the numbers."""
+    """Return the text of each row of columns of numbers, with a separator of one character between the numbers.
+
+    Many rows of float64 are written by orjson; the rows in which it writes other texts than Python are written again.
+    """
     if decimal != ".":
         return [text.replace(".", decimal) for text in row_texts(columns, separator)]
     if len(columns[0]) < _FAST_FROM or any(column.dtype != np.float64 for column in columns):
@@ -32,7 +35,7 @@ def row_texts(columns: Sequence[Array], separator: str, decimal: str = ".") -> l
     import orjson
 
     array = np.column_stack(columns)
-    text = orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].decode()
+    text = orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].decode()  # without the outer [[ and ]]
     texts = text.replace("],[", "\n").replace(",", separator).split("\n")
     rows = np.flatnonzero(_is_odd(array).any(axis=1))
     for i, row in zip(rows.tolist(), array[rows].tolist(), strict=True):
@@ -65,7 +68,7 @@ Buffers = Sequence[bytes | memoryview]
 
 
 def writable(column: Column, delimiter: str) -> Array | Slices | None:
-    """Return a column as ``native_text.write_rows`` takes it; ``None`` for other types, and if a cell needs quotes."""
+    """Return a column as ``native_text.write_rows`` takes it; ``None`` for other types, and if a cell is null or needs quotes."""
     if isinstance(column, list):
         return None
     if not isinstance(column, np.ndarray):

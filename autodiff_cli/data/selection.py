@@ -73,30 +73,31 @@ _ORDERS: dict[str, Callable[[str, str], bool]] = {
     ">=": operator.ge,
 }
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
 _TextComparison = tuple[str, Callable[[str], bool]]
 """The variable of a column, and what a text of the column is compared with."""
 
 
-def _numbered(expression: str, columns: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
-    """Return an expression in which a variable of the same length stands for each comparison of a column with a text."""
+def _without_texts(expression: str, const: Mapping[str, ArrayLike]) -> tuple[str, dict[str, _TextComparison]]:
+    """Return an expression in which a variable stands for each comparison of a column with a text, and these comparisons.
+
+    A variable has the length of its comparison, so that positions in messages stay right.  A name in ``const`` is not a column.
+    """
     tree = parse(expression)
-    new = (name for i in count() if (name := f"_{i}") not in expression)
+    new_names = (name for i in count() if (name := f"_{i}") not in expression)
     comparisons: dict[str, _TextComparison] = {}
     for node in walk(tree):
         if node.kind != "comparison" or not any(child.kind == "string" for child in node.children):
             continue
-        left, sign, right = node.children if len(node.children) == 3 else (node, node, node)
-        mirrored = left.kind == "string"
-        column, text = (right, left) if mirrored else (left, right)
-        if column.kind != "name" or column.children[0].text in columns or text.kind != "string":
+        left, sign, right = node.children if len(node.children) == 3 else (node, node, node)  # a chain such as 1 < x < 2 is refused
+        is_text_first = left.kind == "string"
+        column, text = (right, left) if is_text_first else (left, right)
+        if column.kind != "name" or column.children[0].text in const or text.kind != "string":
             hint = "write NAME == \"text\" with the name of a column, and join comparisons with 'and' or 'or'"
             raise UsageError("a text is compared with a column", span=node.span, source=expression, hint=hint)
         start, stop = node.span
-        name = next(new).ljust(stop - start, "_")
+        name = next(new_names).ljust(stop - start, "_")
         expression = expression[:start] + name + expression[stop:]
-        order = sign.text if mirrored else _MIRRORED.get(sign.text, sign.text)  # the text is on the left
+        order = sign.text if is_text_first else _MIRRORED.get(sign.text, sign.text)  # ``partial`` gives the text first
         comparisons[name] = column.children[0].text, partial(_ORDERS[order], unescaped(text.children[0].text[1:-1]))
     return expression, comparisons
 
@@ -124,8 +125,8 @@ class Condition:
     def __init__(self, expression: str, const: Mapping[str, ArrayLike], lets: Mapping[str, str]) -> None:
         source = with_list_output(expression)
         try:
-            numbered, self._comparisons = _numbered(source, const)
-            self._program = compile.compile(numbered, (), 0, const=const, threads=1, variables=[*lets], engine="numpy")
+            numeric, self._comparisons = _without_texts(source, const)
+            self._program = compile.compile(numeric, (), 0, const=const, threads=1, variables=[*lets], engine="numpy")
         except AutodiffError as error:
             error.about(setting("where"))
             if error.source is not None:
@@ -140,7 +141,7 @@ class Condition:
         self.variables = tuple(name for name in self._program.variables if name not in self._comparisons)
         self.texts = tuple(dict.fromkeys(column for column, _ in self._comparisons.values()))
         self.columns = {name: lets.get(name, name) for name in (*self.variables, *self.texts)}
-        self.names = {*free_names(parse(expression), (), lets)}
+        self.names = set(free_names(parse(expression), (), lets))
         self._source, self._const = expression, const
 
     def constant_among(self, columns: Collection[str]) -> str | None:
@@ -153,7 +154,7 @@ class Condition:
 
         Args:
             block: the rows.
-            columns: the column of each variable.
+            columns: the column of each name in ``columns``, as the header of the file spells it.
 
         Raises:
             AutodiffError: if the condition cannot be evaluated for a row.

@@ -2,6 +2,9 @@
 
 fsspec reads and writes the latter.  Each scheme needs a package, which finds the credentials and settings where it always does.
 Nothing is imported and no connection is made unless a URL was named.
+
+If a file cannot be read or written, a function raises ``OSError``, which is a ``FileError`` for a URL; ``MissingPackage`` if the
+package for a scheme is not installed.
 """
 
 from __future__ import annotations
@@ -30,7 +33,13 @@ TIMEOUT, ANSWER = 10, 30
 PART = 1 << 25
 """The number of bytes of a part of an upload; an object has at most 10,000 parts."""
 _AHEAD = 1 << 22
+"""The number of bytes of one request to a server that reads a file."""
 _BUFFER = 1 << 16
+"""The number of bytes that are given to the reader of a file at a time, at least."""
+_RETRIES = 2
+"""The number of attempts of a request: the many of botocore would keep a user without a network waiting."""
+_PAUSES = 0.05, 0.2, 1.0, 0.0
+"""The seconds after each attempt to remove a folder."""
 
 
 class _Scheme(NamedTuple):
@@ -66,12 +75,7 @@ def file_part(path: str) -> str:
 
 
 def opened(path: str) -> BinaryIO:
-    """Open a file for reading; a URL is seekable unless a web server can send only whole files.
-
-    Raises:
-        OSError: if the file cannot be read.
-        MissingPackage: if the package for the scheme of a URL is not installed.
-    """
+    """Open a file for reading; a URL is seekable unless a web server can send only whole files."""
     if not is_url(path):
         return open(path, "rb")
     with _one_error(path):
@@ -84,12 +88,7 @@ def is_remote(file: object) -> bool:
 
 
 def inside(url: str) -> list[str] | None:
-    """Return the files in a folder or of a pattern, in the order of their names; ``None`` if the URL is one file.
-
-    Raises:
-        FileError: if the file or folder does not exist or cannot be read.
-        MissingPackage: if the package for the scheme is not installed.
-    """
+    """Return the files in a folder or of a pattern, in the order of their names; ``None`` if the URL is one file."""
     scheme = _scheme(url)
     if not _SCHEMES[scheme].written:
         return None
@@ -115,11 +114,7 @@ def absolute(path: str) -> str:
 
 
 def size_of(path: str) -> int | None:
-    """Return the number of bytes of a file; ``None`` if it does not exist, or a server does not state it.
-
-    Raises:
-        FileError: if a server does not answer.
-    """
+    """Return the number of bytes of a file; ``None`` if it does not exist, or a server does not state it."""
     if not is_url(path):
         return os.path.getsize(path) if os.path.exists(path) else None
     size: int | None = None
@@ -134,11 +129,7 @@ def exists(path: str) -> bool:
 
 
 def stamp(path: str) -> str:
-    """Return a text that changes when the content of a file changes, as far as a server states it.
-
-    Raises:
-        FileError: if the file cannot be read.
-    """
+    """Return a text that changes when the content of a file changes, as far as a server states it; or raise ``FileError``."""
     if not is_url(path):
         try:
             status = os.stat(path)
@@ -151,11 +142,7 @@ def stamp(path: str) -> str:
 
 
 def content(path: str) -> bytes | None:
-    """Return the content of a file; ``None`` if it does not exist.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
+    """Return the content of a file; ``None`` if it does not exist."""
     data: bytes | None = None
     with _one_error(path) if is_url(path) else nullcontext(), suppress(FileNotFoundError):
         data = _system(path).cat_file(path) if is_url(path) else Path(path).read_bytes()
@@ -163,11 +150,7 @@ def content(path: str) -> bytes | None:
 
 
 def names(folder: str) -> list[str]:
-    """Return the names of the files in a folder; a folder that does not exist contains no files.
-
-    Raises:
-        OSError: if the folder cannot be read.
-    """
+    """Return the names of the files in a folder; a folder that does not exist contains no files."""
     paths: list[str] = []
     with _one_error(folder) if is_url(folder) else nullcontext(), suppress(FileNotFoundError):
         paths = _system(folder).ls(folder, detail=False) if is_url(folder) else os.listdir(folder)
@@ -189,7 +172,7 @@ def remove_folder(path: str) -> None:
         with suppress(Exception):
             _system(path).rm(path, recursive=True)
         return
-    for pause in (0.05, 0.2, 1.0, 0.0):
+    for pause in _PAUSES:
         shutil.rmtree(path, ignore_errors=True)
         if not os.path.exists(path):
             return
@@ -198,12 +181,7 @@ def remove_folder(path: str) -> None:
 
 @contextmanager
 def created(url: str) -> Iterator[BinaryIO]:
-    """Open an object for writing; it appears at exit, and an unfinished upload is aborted after an error.
-
-    Raises:
-        FileError: if the object cannot be written.
-        MissingPackage: if the package for the scheme is not installed.
-    """
+    """Open an object for writing; it appears at exit, and an unfinished upload is aborted after an error."""
     if not _SCHEMES[_scheme(url)].written:
         raise FileError(f"cannot write '{url}': a web server can only be read", hint="write to a file, s3://, gs:// or az://")
     with _one_error(url, "write"):
@@ -268,6 +246,7 @@ class _Remote(io.RawIOBase):
 
 
 def _scheme(url: str) -> str:
+    """Return the scheme of a URL, a key of ``_SCHEMES``; raise ``UsageError`` for another."""
     match = _URL.match(url)
     scheme = match[1].lower() if match else ""
     if scheme not in _SCHEMES:
@@ -282,13 +261,13 @@ def _system(url: str) -> Any:
     fsspec = library("fsspec", f"{scheme}://")
     options: dict[str, object] = {"use_listings_cache": False}
     if scheme == "s3":
-        options["config_kwargs"] = {"connect_timeout": TIMEOUT, "read_timeout": ANSWER, "retries": {"max_attempts": 2}}
+        options["config_kwargs"] = {"connect_timeout": TIMEOUT, "read_timeout": ANSWER, "retries": {"max_attempts": _RETRIES}}
     elif scheme in ("http", "https"):
         limits = library("aiohttp", f"{scheme}://").ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=ANSWER)
         options["client_kwargs"] = {"timeout": limits, "trust_env": True}  # the proxy of the environment
     system = fsspec.filesystem(scheme, **options)
     if scheme == "s3":
-        system.retries = 2
+        system.retries = _RETRIES
     return system
 
 

@@ -47,12 +47,7 @@ class ExactSums:
         self.others = np.zeros(groups)
 
     def add(self, values: Floats, codes: Indices) -> None:
-        """Add numbers to the sums of their groups.
-
-        Args:
-            values: the numbers.
-            codes: the group of each number.
-        """
+        """Add numbers to the sums of their groups; ``codes`` are the positions of these groups."""
         groups = len(self.others)
         sums: dict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(groups, np.int64))
         step = min(max(_ROWS, groups), _MOST_ROWS)
@@ -82,12 +77,7 @@ class ExactSums:
             self.others[places] += more.others[: len(places)]
 
     def rounded(self, divisors: NDArray[np.int64], start: int = 0) -> Vector:
-        """Return the sums of consecutive groups, each divided by an integer, as the nearest float64; nan if the integer is 0.
-
-        Args:
-            divisors: the divisor of each group.
-            start: the first group.
-        """
+        """Return the sums of groups from ``start`` on, each divided by an integer, as the nearest float64; nan if that is 0."""
         groups = slice(start, start + len(divisors))
         sums = _quotients(self.numbers[groups], divisors.astype(object) << -_BITS * self.lowest).astype(np.float64)
         others = self.others[groups]
@@ -123,6 +113,7 @@ def _digits(values: Vector) -> Iterator[tuple[int, Vector]]:
 
 
 def _quotient(numerator: int, denominator: int) -> float:
+    """Return the nearest float to a quotient: infinite if it is too large, nan if the denominator is 0."""
     try:
         return numerator / denominator
     except OverflowError:
@@ -170,7 +161,7 @@ class Totals:
         return totals
 
     def add(self, more: Totals) -> None:
-        """Add the totals of later rows."""
+        """Add the totals of later rows; the first rows of groups that are new are appended to ``firsts``."""
         known = len(self._places)
         places = np.array([self._places.setdefault(key, len(self._places)) for key in more._places], np.intp)
         groups = len(self._places)
@@ -178,11 +169,12 @@ class Totals:
             own.merge(other, places, groups)
         self.rows = grown(self.rows, groups)
         self.rows[places] += more.rows[: len(places)]
-        new = places >= known
+        is_new, start = places >= known, 0
         for block in more.firsts:
-            unknown, new = new[: block.rows], new[block.rows :]
-            if unknown.any() or not self.firsts:
-                self.firsts.append(block if unknown.all() else only(block, unknown))
+            new = is_new[start : start + block.rows]
+            start += block.rows
+            if new.any() or not self.firsts:
+                self.firsts.append(block if new.all() else only(block, new))
 
     def results(self, mean: bool) -> Iterator[tuple[Block, list[Vector]]]:
         """Yield the first rows of groups with the sum, or the mean, of each result; there is at least one block."""
@@ -200,7 +192,7 @@ def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
     for column in block.columns.values():
         own, labels = _coded(column)
         count = len(labels)
-        codes, pairs = numbered((codes * count + own).tolist())
+        codes, pairs = numbered((codes * count + own).tolist())  # a group so far and a label, as one number
         keys = [(*keys[pair // count], labels[pair % count]) for pair in pairs]
     return codes, list(keys)
 
@@ -219,6 +211,7 @@ _NESTED = ("struct", "list", "large_list", "fixed_size_list", "map")
 
 
 def _keys(values: list[Any]) -> list[Hashable]:
+    """Return the key of each value, which is the value itself if all are strings and integers."""
     return values if set(map(type, values)) <= {str, int} else list(map(_key, values))
 
 
