@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10073,
+    "autograd": 10075,
     "cli": 4122,
     "code_generation": 1123,
     "compiler": 2940,

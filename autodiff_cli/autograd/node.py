@@ -174,7 +174,7 @@ class Node:
         return shapes[output], dtypes[output]
 
     def describe_outputs(self, tensors: Sequence[Tensor | None]) -> None:
-        """Set the number, the shapes and the types of the outputs; use ``None`` for an output that is not a tensor."""
+        """Complete the record of an operation with these outputs (``None``: not a tensor): shapes, types, the sequence number."""
         shapes: Any = tuple(None if t is None else t.shape for t in tensors)
         dtypes: Any = tuple(None if t is None else t._data.dtype for t in tensors)
         self._outputs = len(tensors)  # type: ignore[misc]  # nodes with several outputs have a slot for it

@@ -274,7 +274,7 @@ def share_memory(result: Tensor, tensor: Tensor) -> Tensor:
 
 
 def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], created: Created = "") -> Tensor:
-    """Mark ``result`` as the view ``function(tensor, *args)`` and return it.
+    """Mark ``result`` as the view ``function(tensor, *args)`` and return it; see ``Created`` for ``created``.
 
     A view that was not recorded requires grad like its source, and is then a leaf.  A view of an inference tensor is an inference
     tensor, which does not have a history.

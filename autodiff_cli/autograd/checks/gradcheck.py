@@ -224,8 +224,10 @@ class DerivativeCheck:
 
     def zero_gradients(self) -> None:
         """Check that zero cotangents give zero gradients."""
+        if not self.outputs:
+            return
         starts = [zeros_on(o.shape, o) for o in self.outputs]
-        for gradient in grad(self.outputs, self.checked, starts, retain_graph=True, allow_unused=True) if starts else ():
+        for gradient in grad(self.outputs, self.checked, starts, retain_graph=True, allow_unused=True):
             if gradient is not None and np.any(gradient._data != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
 

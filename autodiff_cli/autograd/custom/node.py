@@ -130,22 +130,20 @@ class FunctionNode(Node):
     def seal(self, outputs: Sequence[Output]) -> None:
         """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
         # The number of each output among the results, ``None`` for an output that is not differentiable.
-        places = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
+        numbers = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
         self._saved = tuple(
-            SavedOutput(entry._data, places[id(entry)]) if isinstance(entry, Tensor) and id(entry) in places else entry
+            SavedOutput(entry._data, numbers[id(entry)]) if isinstance(entry, Tensor) and id(entry) in numbers else entry
             for entry in self._saved
         )
         self._sealed = True
         if inference_used[0]:
             refuse_inference(self)
-        self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
-        edges = [self._edge_number(entry) for entry in self._saved]
-        self.saved_slots = tuple((str(i), edge) for i, edge in enumerate(edges))
+        self.saved_slots = tuple((str(i), self._edge_number(entry)) for i, entry in enumerate(self._saved))
         if node_observers:
             from autodiff_cli.autograd.saved.packing import pack_saved
 
             pack_saved(self)
-            self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
+        self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
 
     def _edge_number(self, entry: Tensor | SavedOutput | None) -> int:
         """Return the number of the edge of a saved value; see ``Node.saved_slots``."""

@@ -118,7 +118,7 @@ class Dual(Tensor):
         outputs: list[Any] = []
         for output, tangent in zip(result if several else (result,), tangents, strict=True):
             changed = next((arg for arg, primal in zip(args, primals, strict=True) if primal is output and arg is not output), None)
-            if isinstance(changed, Dual):  # changed in place
+            if isinstance(changed, Dual):  # ``forward`` changed this argument in place and returned it
                 changed._forward = (output, changed._forward[1] if tangent is None else tangent, level)
                 outputs.append(changed)
             else:

@@ -288,14 +288,14 @@ zeros_of: Callable[[Any], Any] = _maker_of_constants(np.zeros)
 def fitted(tangent: Any, out: Value) -> Any:
     """Return a tangent with the shape and the type of ``out``; for a tensor, it is a tensor."""
     if isinstance(out, Tensor):
-        data = out._data
+        wanted = out._data
         tangent = as_tensor(tangent)
-        moved = tangent._data
+        actual = tangent._data
     else:
-        data, moved = out, tangent
-    if moved.dtype is not data.dtype and moved.dtype != data.dtype:
-        tangent = cast(tangent, data.dtype)
-    if moved.shape != data.shape:
-        shape = tuple(data.shape)
-        tangent = expanded(tangent, shape) if math.prod(moved.shape) <= math.prod(shape) else sum_to(tangent, shape)
+        wanted, actual = out, tangent
+    if actual.dtype is not wanted.dtype and actual.dtype != wanted.dtype:
+        tangent = cast(tangent, wanted.dtype)
+    if actual.shape != wanted.shape:
+        shape = tuple(wanted.shape)
+        tangent = expanded(tangent, shape) if math.prod(actual.shape) <= math.prod(shape) else sum_to(tangent, shape)
     return tangent

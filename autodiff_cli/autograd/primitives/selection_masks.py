@@ -44,7 +44,7 @@ def mask_contributions(
         return parts, unmasked
     if node.elementwise:
         return [_with_zeros(part, mask) for part in parts], [mask] * len(parts)
-    if np.all(mask()):
+    if np.all(mask()):  # any other mask ends at a node that mixes elements
         zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]
         return zeros, [None if zero is None else cache(partial(np.ones, zero.shape, bool)) for zero in zeros]
     return parts, unmasked

@@ -330,7 +330,10 @@ _age = attrgetter("sequence_nr")
 
 
 def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> set[Node]:
-    """Return the nodes on the paths from ``starts`` to ``targets``, with both ends."""
+    """Return the nodes on the paths from ``starts`` to ``targets``, with both ends.
+
+    The first loop collects the nodes that the starts lead to; the second, oldest first, those of them that lead to a target.
+    """
     ends = {node for node, _ in targets}
     oldest = min(map(_age, ends), default=0)
     nodes = {node for node in starts if node.sequence_nr >= oldest}

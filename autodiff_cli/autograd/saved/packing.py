@@ -158,9 +158,8 @@ class PackedTensor:
         self._edge: Edge | None = None
         self._accumulator: weakref.ref[AccumulateGrad] | None = None
         if tensor._edge is None and tensor._requires_grad:
-            edge: Any = leaf_edge(tensor)
-            if edge is not None:
-                self._accumulator = weakref.ref(edge[0])
+            accumulator: Any = leaf_edge(tensor)[0]
+            self._accumulator = weakref.ref(accumulator)
         elif output is None:
             self._edge = tensor._edge
         version = tensor._version

@@ -131,7 +131,7 @@ def product(series: Series, k: int) -> Coefficient:
 
 
 def quotient(series: Series, k: int) -> Coefficient:
-    """Return the coefficient of the first argument divided by the second argument."""
+    """Return the coefficient v[k] of the quotient a/b: a[k] without the sum of b[j]*v[k-j] for j >= 1, divided by b[0]."""
     a, b = series.args
     rest = a.coefficients[k] if type(a) is Series else 0.0
     if type(b) is Series:

@@ -105,7 +105,7 @@ def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> lis
     common: Any = None
     for value in values:
         if dtype_of(value) is not None:
-            stand_in = np.zeros((1,) * (not without_dimensions(value)), dtype_of(value))
+            stand_in = np.zeros(() if without_dimensions(value) else (1,), dtype_of(value))  # of the least size, for ``promote``
             if common is not None:
                 wide = promote(common, stand_in)[0].dtype
                 stand_in = np.zeros((1,) * max(common.ndim, stand_in.ndim), wide)

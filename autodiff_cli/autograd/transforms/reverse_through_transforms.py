@@ -91,9 +91,7 @@ def reaches_others(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> bool:
 
 def _node_of(tensor: Tensor) -> Node:
     """Return the node that computed a tensor that requires grad, or the node of a leaf."""
-    edge = tensor._edge or leaf_edge(tensor)
-    assert edge is not None
-    return edge[0]
+    return (tensor._edge or leaf_edge(tensor))[0]
 
 
 def _innermost_all(value: Tensor) -> list[Tensor]:

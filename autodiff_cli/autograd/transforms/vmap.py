@@ -129,7 +129,7 @@ def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:
 
 
 def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: Dims) -> Tree:
-    """Return the results for all examples."""
+    """Return the results for all examples, with the examples along ``out_dims``; ``(dim,)`` may stand for ``dim`` of one tensor."""
     name = name_of(func)
     if isinstance(output, Tensor):
         dim = out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
