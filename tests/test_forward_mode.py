@@ -47,12 +47,16 @@ def _outputs(result: Any) -> list[Tensor]:
     return [part for part in (result if isinstance(result, tuple) else (result,)) if part.is_floating_point()]
 
 
+def _duals(arguments: list[Any], chosen: list[Tensor], vectors: list[Tensor]) -> list[Any]:
+    """The arguments, with the chosen ones as dual tensors."""
+    place = {id(x): k for k, x in enumerate(chosen)}
+    return [make_dual(a, vectors[place[id(a)]]) if id(a) in place else a for a in arguments]
+
+
 def _forward(op: FunctionInfo, arguments: list[Any], chosen: list[Tensor], vectors: list[Tensor]) -> list[Any]:
     """The tangent of each output; zeros where an output has none."""
-    place = {id(x): k for k, x in enumerate(chosen)}
     with dual_level():
-        given = [make_dual(a, vectors[place[id(a)]]) if id(a) in place else a for a in arguments]
-        pairs = [unpack_dual(output) for output in _outputs(op.function(*given))]
+        pairs = [unpack_dual(output) for output in _outputs(op.function(*_duals(arguments, chosen, vectors)))]
     return [np.zeros(pair.primal.shape) if pair.tangent is None else pair.tangent.detach().numpy() for pair in pairs]
 
 
@@ -183,10 +187,9 @@ def test_the_gradient_of_a_tangent(op: FunctionInfo) -> None:
         expected = [None] * len(inputs)
         if total.requires_grad:
             expected = ad.autograd.grad(total, inputs, allow_unused=True)
-        place = {id(x): k for k, x in enumerate(inputs)}
         with dual_level():
-            given = [make_dual(a, vectors[place[id(a)]]) if id(a) in place else a for a in arguments]
-            found = ad.autograd.grad(op.function(*given).sum(), inputs, materialize_grads=True)
+            result = op.function(*_duals(arguments, inputs, vectors))
+            found = ad.autograd.grad(result.sum(), inputs, materialize_grads=True)
             tangents = [unpack_dual(g).tangent for g in found]
         for ours, theirs in zip(tangents, expected, strict=True):
             ours, theirs = (0.0 if g is None else g.detach().numpy() for g in (ours, theirs))
@@ -200,10 +203,7 @@ def test_tangents_in_float32(op: FunctionInfo) -> None:
     for sample in samples_of(op):
         arguments = _arguments(op, sample, "float32")
         inputs = _inputs(arguments)
-        vectors = _vectors(inputs)
-        place = {id(x): k for k, x in enumerate(inputs)}
         with dual_level():
-            given = [make_dual(a, vectors[place[id(a)]]) if id(a) in place else a for a in arguments]
-            for output in _outputs(op.function(*given)):
+            for output in _outputs(op.function(*_duals(arguments, inputs, _vectors(inputs)))):
                 moved = unpack_dual(output).tangent
                 assert moved is None or (moved.dtype, moved.shape) == (output.dtype, output.shape)

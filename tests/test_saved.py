@@ -67,15 +67,9 @@ def test_the_sum_of_the_nodes_is_the_total() -> None:
     assert sum(value["bytes"] for value in values if not value.get("again")) == found["saved"]["bytes"] == 104
     assert found["saved"]["variable_bytes"] == 32
     by_node = {node["label"]: {value["name"]: value for value in node["saved"]} for node in found["nodes"]}
-    assert by_node["PowBackward0"]["self"] == {
-        "name": "self",
-        "shape": [3],
-        "dtype": "float64",
-        "bytes": 24,
-        "of": "x",
-        "again": False,
-    }
-    assert by_node["PowBackward0"]["exponent"] == {"name": "exponent", "value": 2, "bytes": 0}
+    power = by_node["PowBackward0"]
+    assert power["self"] == {"name": "self", "shape": [3], "dtype": "float64", "bytes": 24, "of": "x", "again": False}
+    assert power["exponent"] == {"name": "exponent", "value": 2, "bytes": 0}
     assert by_node["ExpBackward0"]["result"]["again"] is True
     assert found["direction"] == "backward"
 

@@ -67,7 +67,6 @@ def test_element_by_element() -> None:
 def test_a_value_that_is_broadcast() -> None:
     x = ad.tensor(0.0, requires_grad=True)
     ad.where(ad.tensor([False, False]), ad.sqrt(x), ad.tensor([1.0, 2.0])).sum().backward()
-    assert x.grad is not None
     assert x.grad.item() == 0.0
 
 
@@ -75,7 +74,6 @@ def test_what_is_taken_elsewhere_counts() -> None:
     x = ad.tensor([0.0, 4.0], requires_grad=True)
     root = ad.sqrt(x)
     (ad.where(x > 1, root, 0.0) + root).sum().backward()
-    assert x.grad is not None
     assert x.grad.tolist() == [math.inf, 0.5]
 
 
@@ -88,7 +86,6 @@ def test_an_operation_that_mixes_its_elements_passes_nothing_on() -> None:
     x = ad.tensor([0.0, 1.0], requires_grad=True)
     mixed = ad.tensor([[1.0, 1.0], [1.0, 2.0]]) @ ad.sqrt(x)
     ad.where(ad.tensor([True, False]), mixed, 0.0).sum().backward()
-    assert x.grad is not None
     assert x.grad.tolist() == [math.inf, 0.5]
 
 
