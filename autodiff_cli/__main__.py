@@ -10,7 +10,7 @@ import sys
 
 def run() -> None:
     """Run the command line with the arguments of this process, then end the process."""
-    code = 130
+    code = 130  # of an interruption, 128 + SIGINT; 70 and 71 are those of InternalError and OutOfMemory
     # Imports and one evaluation create few reference cycles, so the garbage collector runs rarely.
     gc.set_threshold(200_000, 20, 100)
     try:
@@ -32,6 +32,7 @@ def run() -> None:
 
 
 def _say(text: str) -> None:
+    """Write to standard error, unless it is closed or broken."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(text)

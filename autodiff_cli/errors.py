@@ -17,8 +17,6 @@ FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 If the values come from a user, an ``ArgumentError`` replaces these exceptions; it states the given and the expected values.
 """
-
-
 _SETTING = "\x02([a-z_]+) ?([^\x03]*)\x03"
 _FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False"}
 """Settings whose spelling in Python is not ``name=value``."""
@@ -35,7 +33,7 @@ def setting(name: str, value: str = "") -> str:
 
 
 def _in_python(name: str, value: str) -> str:
-    """Spell a setting as in Python; see ``setting``."""
+    """Spell a setting as in Python: ``at={'x': 1}`` if its value is ``x=1``, else ``name=value``; see ``setting``."""
     pairs = [piece.partition("=") for piece in value.split(",")]
     if all(equals and key.isidentifier() for key, equals, _ in pairs):
         return f"{name}={{{', '.join(f'{key!r}: {item}' for key, _, item in pairs)}}}"
@@ -70,11 +68,13 @@ class AutodiffError(Exception):
 
     @property
     def message(self) -> str:
-        return re.sub(_SETTING, lambda found: _in_python(found[1], found[2]), self._message)
+        """The message, with its settings spelled as in Python."""
+        return re.sub(_SETTING, lambda match: _in_python(match[1], match[2]), self._message)
 
     @property
     def hint(self) -> str | None:
-        return self._hint and re.sub(_SETTING, lambda found: _in_python(found[1], found[2]), self._hint)
+        """The hint, with its settings spelled as in Python; ``None`` without a hint."""
+        return self._hint and re.sub(_SETTING, lambda match: _in_python(match[1], match[2]), self._hint)
 
     @hint.setter
     def hint(self, hint: str | None) -> None:
@@ -98,8 +98,8 @@ class AutodiffError(Exception):
         Args:
             spell: a function that returns the text for the name and the value of a setting; see ``setting``.
         """
-        self._message = re.sub(_SETTING, lambda found: spell(found[1], found[2]), self._message)
-        self._hint = self._hint and re.sub(_SETTING, lambda found: spell(found[1], found[2]), self._hint)
+        self._message = re.sub(_SETTING, lambda match: spell(match[1], match[2]), self._message)
+        self._hint = self._hint and re.sub(_SETTING, lambda match: spell(match[1], match[2]), self._hint)
 
     @property
     def line(self) -> int | None:
@@ -112,7 +112,7 @@ class AutodiffError(Exception):
         return type(self).__name__
 
     def at(self, span: Span, source: str) -> AutodiffError:
-        """Set the place of the error unless it is already set, and return the error."""
+        """Set the place of the error unless it is already set, and return the error itself, for ``raise error.at(...)``."""
         if self.source is None:
             self.span, self.source = self.span or span, source
         return self

@@ -76,9 +76,10 @@ _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 
 
 def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
-    read, write = "arrow:ArrowReader", "arrow:ArrowWriter"
-    result = Format(name, suffixes, (), read, write, binary=True, library=library)
-    return result._replace(magic=(b"ARROW1", b"FEA1"), stream_magic=(b"\xff\xff\xff\xff",))
+    """Return a format that pyarrow reads and writes; the first bytes are those of its two Arrow formats."""
+    reader, writer, magic = "arrow:ArrowReader", "arrow:ArrowWriter", (b"ARROW1", b"FEA1")
+    result = Format(name, suffixes, (), reader, writer, binary=True, library=library)
+    return result._replace(magic=magic, stream_magic=(b"\xff\xff\xff\xff",))
 
 
 _DECLARED = (
@@ -117,6 +118,7 @@ class _Formats(dict[str, Format]):
     """The formats by name.  The name of a variant is its format, followed by its dialect as JSON: ``csv{"delimiter": ";"}``."""
 
     def __missing__(self, name: str) -> Format:
+        """Add the format with the name of a variant, and return it."""
         base, brace, details = name.partition("{")
         if not brace:
             raise KeyError(name)
@@ -188,21 +190,21 @@ def check_known(name: str, known: tuple[str, ...], option: str) -> str:
         UsageError: if the name is not one of ``known``.
     """
     if name not in known:
-        raise UsageError(
-            f"{setting(option)}: unknown format '{name}'", hint=suggestion(name, known) or f"use one of {', '.join(known)}"
-        )
+        hint = suggestion(name, known) or f"use one of {', '.join(known)}"
+        raise UsageError(f"{setting(option)}: unknown format '{name}'", hint=hint)
     return name
 
 
-def format_of_first_bytes(begins: bytes) -> str | None:
-    """Return the binary format that the first bytes of a file show; ``None`` for text.
+def format_of_first_bytes(first: bytes) -> str | None:
+    """Return the binary format that the first bytes of a file show; ``None`` for text and for an unknown format.
 
     Args:
-        begins: at least 8 bytes, if the file has them; a text may begin with the letters that a binary format begins with.
+        first: at least 8 bytes, if the file has them.
     """
-    found = next((each.name for each in FORMATS.values() if begins.startswith((*each.magic, *each.stream_magic))), None)
-    is_binary = begins[:1] > b"\x7f" or any(byte < 32 and byte not in b"\t\r\n" for byte in begins)
-    return found if is_binary else None
+    # A text may begin with the letters that a binary format begins with, but does not contain control characters.
+    is_binary = first[:1] > b"\x7f" or any(byte < 32 and byte not in b"\t\r\n" for byte in first)
+    matching = (each.name for each in FORMATS.values() if first.startswith((*each.magic, *each.stream_magic)))
+    return next(matching, None) if is_binary else None
 
 
 def format_of_path(path: str, known: tuple[str, ...], option: str) -> str:
@@ -216,16 +218,17 @@ def format_of_path(path: str, known: tuple[str, ...], option: str) -> str:
     Raises:
         UsageError: if none of the known formats has this suffix, or if the file is compressed and its format is not text.
     """
-    compression = compression_of(path)
-    plain = uncompressed(path)
-    form = format_of_suffix(plain, known)
+    compression, is_input = compression_of(path), known == READ
+    inner_path = uncompressed(path)
+    form = format_of_suffix(inner_path, known)
     if form is not None and not (compression and FORMATS[form].binary):
         return form
     if form is not None:
-        suggested = f"{COMPRESSIONS[compression]} -dk {path}" if known == READ else f"name the file {plain}"
-        raise UsageError(f"'{path}': {form} files are not compressed as a whole", hint=suggested)
+        way_out = f"{COMPRESSIONS[compression]} -dk {path}" if is_input else f"name the file {inner_path}"
+        raise UsageError(f"'{path}': {form} files are not compressed as a whole", hint=way_out)
     hint = f"set {setting(option)} to one of {', '.join(known)}"
-    if known == READ:
-        sheet = plain.lower().endswith((".xlsx", ".xls", ".ods"))
-        hint = "save the sheet as CSV" if sheet else f"{hint}; set {setting('delimiter')} for cells that commas do not separate"
+    if is_input and inner_path.lower().endswith((".xlsx", ".xls", ".ods")):
+        hint = "save the sheet as CSV"
+    elif is_input:
+        hint += f"; set {setting('delimiter')} for cells that commas do not separate"
     raise UsageError(f"the name '{path}' does not determine a format", hint=hint)

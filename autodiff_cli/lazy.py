@@ -63,6 +63,7 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
     """
 
     def get(name: str) -> Any:
+        """Import and return a module of the package or a public name, which becomes an attribute of the package."""
         if not name.startswith("__"):
             place = f"{package}.{name}"
             try:
@@ -71,9 +72,9 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
                 if missing.name != place:
                     raise
             source = named(flat)
-            found, later = _public(source), _later(source)
-            if name in found or name in later:
-                value = named(later[name]) if name in later else found[name]
+            places, values = _deferred_places(source), _public_values(source)
+            if name in places or name in values:
+                value = named(places[name]) if name in places else values[name]
                 setattr(modules[package], name, value)
                 return value
         from autodiff_cli.unavailable_names import missing as error_for
@@ -81,20 +82,22 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
         raise error_for(package, name)
 
     def names() -> list[str]:
+        """Return the public names, the public modules, and the attributes that Python gives to every module."""
         source = named(flat)
-        public = {*_public(source), *(name for name in _later(source) if name[0] != "_")}
+        public = {*_public_values(source), *(name for name in _deferred_places(source) if name[0] != "_")}
         return sorted({*public, *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))})
 
     return get, names
 
 
-def _later(module: ModuleType) -> dict[str, str]:
-    """Return the places of the names of a flat module that are imported when they are used."""
+def _deferred_places(module: ModuleType) -> dict[str, str]:
+    """Return the dictionary ``_later`` of a flat module: the places of the names that are imported when they are used."""
     places: dict[str, str] = getattr(module, "_later", {})
     return places
 
 
-def _public(module: ModuleType) -> dict[str, Any]:
+def _public_values(module: ModuleType) -> dict[str, Any]:
+    """Return the values of the public names of a flat module, without those that are modules."""
     return {name: value for name, value in vars(module).items() if name[0] != "_" and not isinstance(value, type(module))}
 
 
@@ -112,7 +115,7 @@ class OnDemand(MutableMapping[str, Value]):
         self._load = load
 
     def complete(self) -> OnDemand[Value]:
-        """Return the dictionary with all entries."""
+        """Import all modules, and return the dictionary itself, which then has all entries."""
         modules, self._modules = self._modules, {}
         for module in dict.fromkeys(modules.values()):
             self._load(module)
@@ -156,13 +159,13 @@ def library(name: str, user: str, otherwise: str = "") -> ModuleType:
     # While the import of a module fails in one thread, another thread may receive an incomplete module.
     with _importing:
         try:
-            found: ModuleType = named(name)
-            return found
+            module: ModuleType = named(name)
+            return module
         except ImportError as failure:
             if _NO_MEMORY in str(failure):
                 raise MemoryError(str(failure)) from None
             package = name.partition(".")[0]
-            missing = isinstance(failure, ModuleNotFoundError) and (failure.name or "").partition(".")[0] == package
-            why = "is not installed" if missing else f"cannot be imported: {failure}".partition("\n")[0]
+            is_missing = isinstance(failure, ModuleNotFoundError) and (failure.name or "").partition(".")[0] == package
+            why = "is not installed" if is_missing else f"cannot be imported: {failure}".partition("\n")[0]
     hint = f"pip install {_INSTALLED_AS.get(package, package)}" + (f", or {otherwise}" if otherwise else "")
     raise MissingPackage(f"{user} needs {package}, which {why}", hint=hint)

@@ -142,11 +142,9 @@ def check_bytes(more: int) -> None:
         gc.collect()  # free arrays in reference cycles, such as the cycle of an exception and its traceback
         whole = held() + more
     if whole > MOST_BYTES and not lifted():
-        raise LimitError(
-            f"the tensors of this program need {whole / 2**30:.1f} GiB at the same time, more than the limit of "
-            f"{MOST_BYTES / 2**30:.0f} GiB",
-            hint=f"use fewer or smaller tensors, or lift the limit with {setting('no_limits')}",
-        )
+        need, most = f"{whole / 2**30:.1f} GiB", f"{MOST_BYTES / 2**30:.0f} GiB"
+        message = f"the tensors of this program need {need} at the same time, more than the limit of {most}"
+        raise LimitError(message, hint=f"use fewer or smaller tensors, or lift the limit with {setting('no_limits')}")
 
 
 def check_count(count: int, most: int, message: str, hint: str = LIFT) -> None:

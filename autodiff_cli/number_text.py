@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def number_text(value: float, digits: int = 6) -> str:
     """Return a number with so many significant digits, such as ``0.6``, ``1e+6`` or ``1e-5``."""
-    text = f"{float(value) + 0.0:.{digits}g}"
+    text = f"{float(value) + 0.0:.{digits}g}"  # the sum writes -0 as 0
     return text.replace("e+0", "e+").replace("e-0", "e-") if "e" in text else text
 
 
@@ -16,4 +16,6 @@ def bytes_text(count: int) -> str:
         if size < 1024:
             break
         size, unit = size / 1024, larger
-    return f"{count} B" if unit == "B" else f"{size:.3g} {unit}" if size < 999.5 else f"{size:,.0f} {unit}"
+    if unit == "B":
+        return f"{count} B"
+    return f"{size:.3g} {unit}" if size < 999.5 else f"{size:,.0f} {unit}"  # three digits of 999.5 would be 1e+03

@@ -30,7 +30,7 @@ def suggestion(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | No
 
 
 def _edits(word: str, other: str) -> int:
-    """Return the number of letters to insert, delete or replace in ``word`` to make it ``other``."""
+    """Return the number of letters that ``difflib`` inserts, deletes or replaces in ``word`` to make it ``other``."""
     from difflib import SequenceMatcher
 
     changes = SequenceMatcher(None, word, other).get_opcodes()

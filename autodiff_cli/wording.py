@@ -28,10 +28,10 @@ def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
     text = " ".join(text.split())
     if len(text) <= most:
         return text
-    half = most - len(dots)
-    start, end = half - half // 2, len(text) - half // 2
+    room = most - len(dots)
+    start, end = room - room // 2, len(text) - room // 2  # the head ends before ``start``, the tail begins at ``end``
     head = _uncut(text[: start + 1], start)
-    tail = _uncut(text[end - 1 :][::-1], len(text) - end)[::-1]
+    tail = _uncut(text[end - 1 :][::-1], len(text) - end)[::-1]  # a tail is the head of the reversed text
     return head.rstrip() + dots + tail.lstrip()
 
 
@@ -43,7 +43,7 @@ def two_lines(text: str, most: int) -> str:
 
 
 def _uncut(text: str, length: int) -> str:
-    """Return the first ``length`` characters of a text, or fewer that do not end inside a term or a word."""
+    """Return the first characters of a longer text, ``length`` down to half as many, that do not end inside a term or a word."""
     for inside in (_IN_TERM, _IN_WORD):
         end = next((i for i in range(length, length // 2, -1) if not re.fullmatch(inside, text[i - 1 : i + 1])), None)
         if end is not None:

@@ -58,7 +58,7 @@ BUDGETS = {
     "plotting": 2130,
     "precise": 2159,
     "report": 1581,
-    "root": 1597,
+    "root": 1612,
     "script": 1526,
     "solvers": 12586,
     "symbolic": 4878,
