@@ -44,7 +44,7 @@ BUDGETS = {
     "compiler": 2940,
     "data": 5735,
     "derivatives": 1034,
-    "evaluation": 3488,
+    "evaluation": 3491,
     "explanation": 1952,
     "gradient_checking": 1032,
     "graph_drawing": 1860,

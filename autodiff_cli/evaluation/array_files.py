@@ -49,6 +49,7 @@ def read_array(path: str) -> Array:
 
 
 def _no_array_error(path: str, reason: str | None = None) -> FileError:
+    """Return the error for a file whose content is not an array; without a reason, it says what the file should contain."""
     return FileError(f"'{path}' does not contain an array of numbers", hint=reason or _EXPECTED[Path(path).suffix.lower()])
 
 
@@ -115,6 +116,7 @@ def _read_csv(path: str) -> Array:
 
 
 def _read_json(path: str) -> Array:
+    """Return the numbers of a JSON file, also those that are written as texts, in the shape of its nested lists."""
     value = json.loads(limited_reading.read_bytes(path, MOST_JSON).decode("utf-8"))
     array = np.array(value)
     if array.dtype.kind in "fiu":

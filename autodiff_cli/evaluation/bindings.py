@@ -83,31 +83,33 @@ def split_bindings(text: str, name: str, example: str = "1") -> list[tuple[str, 
 
 def _split_binding(text: str, name: str, example: str) -> tuple[str, str]:
     """Split ``NAME=TEXT`` at the first ``=``; the arguments are those of ``split_bindings``."""
-    head, equals, rest = text.partition("=")
-    variable = head.strip()
-    if not equals or not variable.isidentifier() or variable in RESERVED:
+    variable, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not _is_free_name(variable):
         reserved = f"; '{variable}' is a keyword" if variable in RESERVED else ""
         form = "NAME=FROM:TO" if ":" in example else "NAME=VALUE"
-        raise UsageError(
-            f"{setting(name)} expects {form}, but got '{text}'{reserved}",
-            hint=f"write {setting(name, _suggested_binding(text, example))}",
-        )
-    return variable, rest.strip()
+        hint = f"write {setting(name, _suggested_binding(text, example))}"
+        raise UsageError(f"{setting(name)} expects {form}, but got '{text}'{reserved}", hint=hint)
+    return variable, value
+
+
+def _is_free_name(text: str) -> bool:
+    return text.isidentifier() and text not in RESERVED
 
 
 def _suggested_binding(text: str, example: str) -> str:
-    """Return the ``NAME=VALUE`` that a text without it may mean; the example has the value that the text lacks."""
+    """Return the ``NAME=VALUE`` that a text without it may mean; the example, a value or a range, is what the text lacks."""
     is_range = ":" in example
     name, equals, value = (part.strip() for part in text.partition("="))
-    if not equals:
-        matched = re.fullmatch(_NAME_AND_VALUE, text.strip(), re.DOTALL)
-        name, value = matched.groups() if matched and (":" in matched[2] or not is_range) else ("", text.strip())
-        name, value = (value, "") if not name and value.isidentifier() and value not in RESERVED else (name, value)
+    pair = None if equals else re.fullmatch(_NAME_AND_VALUE, name, re.DOTALL)
+    if pair is not None and (":" in pair[2] or not is_range):
+        name, value = pair.groups()
+    elif not equals and not _is_free_name(name):
+        name, value = "", name  # the text is a value
     elif value.isidentifier() and not name.isidentifier():
-        name, value = value, name
+        name, value = value, name  # as in 1=x
     if is_range and ":" not in value:
         value = as_range(value) or example
-    return f"{name if name.isidentifier() and name not in RESERVED else 'x'}={value or example}"
+    return f"{name if _is_free_name(name) else 'x'}={value or example}"
 
 
 def as_range(text: str) -> str | None:
@@ -136,12 +138,8 @@ def constant_value(text: str, name: str, variable: str = "") -> Array:
             value: Array = evaluator.as_tensor(evaluator.run()).detach()._data
         return value
     except MissingValue as error:
-        raise UsageError(
-            f"the value of {label} is not constant: {error.message}",
-            span=error.span,
-            source=error.source,
-            hint="use numbers, pi, e, and functions of them",
-        ) from None
+        message, hint = f"the value of {label} is not constant: {error.message}", "use numbers, pi, e, and functions of them"
+        raise UsageError(message, span=error.span, source=error.source, hint=hint) from None
     except AutodiffError as error:
         way_out = _value_hint(error, text, name, variable)
         if way_out is not None:

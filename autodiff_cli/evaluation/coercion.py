@@ -72,14 +72,16 @@ def ragged_list_error() -> ArgumentError:
 
 
 def as_index_key(key: object) -> Any:
-    """Return a list of positions or a mask as an array, and any other key unchanged."""
+    """Return a list of positions or a mask as an array, and any other key unchanged.
+
+    Whole numbers of a list or a constant tensor become integers, because all numbers in a program are floating-point numbers.
+    """
     try:
         result: Any = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
         raise ragged_list_error() from None
     if isinstance(result, Tensor) and not result.requires_grad:
         result = result._data
-    # All numbers in a program are floating-point numbers.
     if isinstance(result, (np.ndarray, np.generic)):
         whole = whole_as_integers(result)
         if whole is not result:
@@ -105,7 +107,7 @@ def value_description(value: object) -> str:
 
 
 def refusal(name: str, values: Iterable[object], hint: str) -> ArgumentError:
-    """Return the error for values that an operation does not accept; ``hint`` is the hint with the accepted values."""
+    """Return the error for values that the operation ``name`` does not accept; ``hint`` names the accepted values."""
     texts = [f"a tensor of shape {list(v.shape)}" if isinstance(v, Tensor) else _brief_description(v) for v in values]
     return ArgumentError(f"{name} cannot be applied to {listed(texts) if texts else 'nothing'}", hint=hint)
 
@@ -154,20 +156,20 @@ def is_condition(value: object) -> bool:
 def weak_operand(value: Value, logical: bool) -> Value | np.float64:
     """Convert a plain number to a NumPy float, whose operations give inf or nan instead of an error.
 
-    Any other value is returned unchanged.
+    Any other value is returned unchanged, and for a ``logical`` operation also a truth value.
     """
     return np.float64(value) if is_plain_number(value) and not (logical and isinstance(value, bool)) else value
 
 
 def takes_sequence(op: FunctionInfo, values: list[Any]) -> bool:
     """Return whether the first argument is a sequence of tensors and the others are plain numbers, as in ``cat([x, y], 0)``."""
-    return (
-        op.variadic and bool(op.tensors) and bool(values) and isinstance(values[0], list) and all(map(is_plain_number, values[1:]))
-    )
+    if not (op.variadic and op.tensors and values):
+        return False
+    return isinstance(values[0], list) and all(map(is_plain_number, values[1:]))
 
 
 def as_whole_number(value: object, what: str) -> Any:
-    """Return a whole number as an integer, and any other kind of value unchanged.
+    """Return a whole number as an integer, and any other kind of value unchanged; messages begin with ``what``.
 
     Raises:
         ArgumentError: if the number is not whole or exceeds the range of positions.
@@ -175,25 +177,25 @@ def as_whole_number(value: object, what: str) -> Any:
     if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
         value = value.item()
     if isinstance(value, float):
-        if not value.is_integer() or abs(value) > MOST:
-            raise ArgumentError(f"{what} must be a whole number{' of 64 bits' * value.is_integer()}, not {value:g}")
+        if not value.is_integer():
+            raise ArgumentError(f"{what} must be a whole number, not {value:g}")
+        if abs(value) > MOST:
+            raise ArgumentError(f"{what} must be a whole number of 64 bits, not {value:g}")
         return int(value)
     return value
 
 
 def index_limit(value: object, name: str, tree: Syntax) -> int:
-    """Return a limit of the index of a sum or product as an integer.
+    """Return a limit of the index of a sum or product as an integer; ``name`` is ``sum`` or ``prod``, ``tree`` the limit.
 
     Raises:
         ArgumentError: if the limit is not a whole number, or has a derivative.
     """
     if isinstance(value, Tensor) and value.requires_grad:
         constant = f"{tree.children[0].text}={value.item():g}" if tree.kind == "name" and value.shape == () else "n=10"
-        raise ArgumentError(
-            f"a limit of {name} must be a constant, because {name} has no derivative with respect to the number of its terms",
-            span=tree.span,
-            hint=f"give a constant, as in {setting('const', constant)}",
-        )
+        reason = f"{name} has no derivative with respect to the number of its terms"
+        hint = f"give a constant, as in {setting('const', constant)}"
+        raise ArgumentError(f"a limit of {name} must be a constant, because {reason}", span=tree.span, hint=hint)
     try:
         result = as_whole_number(value, f"a limit of {name}")
     except ArgumentError as error:
@@ -232,12 +234,14 @@ def list_literal_text(value: list[Any]) -> str:
 
 _CHECKING_THEIR_SIZE = ("dot", "einsum", "inner", "kron", "tensordot", "vdot")
 _PRODUCTS = ("matmul", "mm", "mv", "bmm", "dot")
+_MANY = LARGE // 8
+"""The number of elements of a result whose size is checked, at 8 bytes each."""
 
 
 def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
     """Raise an error if broadcasting or a matrix product would make a result too large, before the result is allocated."""
     most = math.prod(tensor.numel() for tensor in tensors)
-    if most < LARGE // 8 or op.name in _CHECKING_THEIR_SIZE:
+    if most < _MANY or op.name in _CHECKING_THEIR_SIZE:
         return
     shapes = [tensor.shape for tensor in tensors]
     try:
@@ -253,21 +257,21 @@ def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
 
 
 def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a matrix product of tensors of the shapes ``x`` and ``y``; leading dimensions broadcast."""
     rows, columns = x[-2:-1], y[-1:] if len(y) > 1 else ()
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)
 
 
 def check_gathered_size(tensor: Tensor, keys: list[Any]) -> None:
-    """Raise an error if an index would gather too many elements."""
-    lists = [key for key in keys if isinstance(key, (Tensor, np.ndarray))]
-    shapes = [key.shape for key in lists]
-    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() >= LARGE // 8:
-        try:
-            gathered = np.broadcast_shapes(*shapes)
-        except ValueError:
-            return
-        rest = tensor.shape[len(lists) :]
-        check_size((*gathered, *rest))
+    """Raise an error if an index would gather too many elements: its arrays broadcast, and each replaces one dimension."""
+    shapes = [key.shape for key in keys if isinstance(key, (Tensor, np.ndarray))]
+    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() < _MANY:
+        return
+    try:
+        gathered = np.broadcast_shapes(*shapes)
+    except ValueError:  # the index itself reports arrays that do not broadcast
+        return
+    check_size((*gathered, *tensor.shape[len(shapes) :]))
 
 
 def variable_hint(name: str, known: Iterable[str]) -> str:

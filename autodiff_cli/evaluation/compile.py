@@ -46,11 +46,9 @@ class TracingEvaluator(Evaluator):
     def over_index(self, node: Syntax, limits: list[Any]) -> Any:
         """Trace every term; the number of terms must be known."""
         if any(isinstance(limit, Tracer) for limit in limits):
-            name = node.children[0].text
-            raise NotRecordable(
-                f"the limits of {name} depend on a variable, whose value is not known while the expression is traced",
-                hint=f"give constant limits, as in {setting('const', 'n=10')}",
-            )
+            limits_text = f"the limits of {node.children[0].text}"
+            message = f"{limits_text} depend on a variable, whose value is not known while the expression is traced"
+            raise NotRecordable(message, hint=f"give constant limits, as in {setting('const', 'n=10')}")
         return super().over_index(node, limits)
 
     def with_own_vjp(self, function: UserFunction, operands: list[Any], node: Syntax) -> Any:
@@ -67,7 +65,7 @@ class TracingEvaluator(Evaluator):
         assert function.partials is not None
 
         def rule(body: Syntax) -> Callable[[Tensor], Tensor]:
-            # As in eager evaluation, a derivative is summed to the shape of the argument, which is a scalar here.
+            """Return a VJP rule; as in eager evaluation, a derivative is summed to the argument's shape, a scalar here."""
             return lambda g: FUNCTIONS["sum"].function(g * self.evaluate_body(function, body, arguments))
 
         rules = {"value": None, **{f"x{i}": rule(body) for i, body in enumerate(function.partials)}}

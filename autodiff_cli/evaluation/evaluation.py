@@ -130,13 +130,12 @@ class Evaluation:
         self.gradient = None if gradient is None else self._gradient_tensor(gradient)
 
     def _gradient_tensor(self, gradient: Value) -> Tensor:
+        """Return the initial cotangent as a tensor, which must have the shape of the output."""
         value = constant_value(gradient, "gradient") if isinstance(gradient, str) else gradient
         tensor = new_leaves({"gradient": value}, np.dtype(self.dtype), ())["gradient"]
         if tensor.shape != self.output.shape:
-            raise ShapeError(
-                f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}",
-                hint=f"give {setting('gradient')} one number for each element of the output",
-            )
+            message = f"the gradient has shape {list(tensor.shape)}, but the output has shape {list(self.output.shape)}"
+            raise ShapeError(message, hint=f"give {setting('gradient')} one number for each element of the output")
         return tensor
 
     @property
@@ -147,13 +146,10 @@ class Evaluation:
     def require_scalar(self) -> None:
         """Raise an error if the output is not a scalar and ``gradient`` is not given."""
         if self.gradient is None and self.output.numel() != 1:
-            ones = f'"ones({", ".join(map(str, self.output.shape))})"'
-            raise ShapeError(
-                "grad can be implicitly created only for scalar outputs",
-                span=self.evaluator.tree.children[-1].span,
-                source=self.expression,
-                hint=f"the output has shape {list(self.output.shape)}: sum it, pass {setting('gradient', ones)}, or use jacobian",
-            )
+            ones, span = f'"ones({", ".join(map(str, self.output.shape))})"', self.evaluator.tree.children[-1].span
+            hint = f"the output has shape {list(self.output.shape)}: sum it, pass {setting('gradient', ones)}, or use jacobian"
+            message = "grad can be implicitly created only for scalar outputs"
+            raise ShapeError(message, span=span, source=self.expression, hint=hint)
 
     def find(self, name: str, purpose: str) -> Tensor:
         """Return the tensor with a given name in the program.
@@ -169,15 +165,11 @@ class Evaluation:
         tensor = self.evaluator.names.get(name)
         if not isinstance(tensor, Tensor):
             known = [n for n, t in self.evaluator.names.items() if isinstance(t, Tensor)]
-            raise UnknownName(
-                f"{setting(purpose)} names '{name}', which is not a tensor of the program",
-                hint=suggestion(name, known) or f"use one of its tensors ({', '.join(known)}), or name a step with 'y = ...'",
-            )
+            hint = suggestion(name, known) or f"use one of its tensors ({', '.join(known)}), or name a step with 'y = ...'"
+            raise UnknownName(f"{setting(purpose)} names '{name}', which is not a tensor of the program", hint=hint)
         if not tensor.requires_grad:
-            raise UsageError(
-                f"{setting(purpose)} names '{name}', which does not require grad",
-                hint=f"use a variable of {setting('at')}, or a tensor computed from one",
-            )
+            hint = f"use a variable of {setting('at')}, or a tensor computed from one"
+            raise UsageError(f"{setting(purpose)} names '{name}', which does not require grad", hint=hint)
         return tensor
 
     def evaluate_formula(self, formula: str, extra: Mapping[str, Tensor]) -> Tensor:
@@ -215,6 +207,7 @@ class Evaluation:
         """Return the notes on variables that do not occur in the expression, or do not change its value."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         unused = [name for name in self.leaves if name not in used]
+        # The arguments of ``note``, whose module is imported only if there are notes.
         notes: list[tuple[Any, ...]] = [("unused", f"'{name}' does not occur in the expression") for name in unused]
         cut = cut_names(self.evaluator.tree, self.evaluator.functions) if self.differentiable else {}
         for name in self.wrt:
@@ -232,6 +225,7 @@ class Evaluation:
 
 
 def _check_wrt(wrt: Sequence[str], values: Mapping[str, Any], constants: Mapping[str, Any]) -> None:
+    """Raise an error unless each name in ``wrt`` is one of the variables in ``values``, and occurs once."""
     if len(set(wrt)) < len(wrt):
         raise UsageError(f"{setting('wrt')} names a variable twice: {', '.join(wrt)}", hint="write each name once")
     for name in wrt:
@@ -260,10 +254,8 @@ def evaluated_inputs(
     )
     both = set(values) & set(constants)
     if both:
-        raise UsageError(
-            f"'{min(both)}' is given both as a variable and as a constant",
-            hint=f"use {setting('at')} or {setting('const')}, not both",
-        )
+        hint = f"use {setting('at')} or {setting('const')}, not both"
+        raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint=hint)
     return values, constants
 
 

@@ -49,12 +49,8 @@ class Evaluator(Machine):
         self._require_values()
         value = self.program(self.tree)
         if value is None and self.tree.children[-1].kind.startswith("definition"):
-            raise ParseError(
-                "the program ends with a definition and computes nothing",
-                span=self.tree.children[-1].span,
-                source=self.source,
-                hint="add ';' and an expression that uses the function",
-            )
+            message, span = "the program ends with a definition and computes nothing", self.tree.children[-1].span
+            raise ParseError(message, span=span, source=self.source, hint="add ';' and an expression that uses the function")
         return value
 
     def call_function(
@@ -68,7 +64,7 @@ class Evaluator(Machine):
         return self.constants.setdefault((self.source, node.span, self._calls[node.span]), value)
 
     def as_tensor(self, value: object) -> Tensor:
-        """Return the result of the program as a tensor."""
+        """Return the result of the program as a tensor, which is also listed, and is the value of a name assigned last."""
         if isinstance(value, Tensor):
             return value
         last = self.tree.children[-1]
@@ -99,6 +95,7 @@ class Evaluator(Machine):
             yield tensor, f"{name}₂" if name in self.variables else name, expression
 
     def _require_values(self) -> None:
+        """Raise an error if a name does not have a value."""
         missing = free_names(self.tree, self.variables)
         if missing:
             raise missing_values_error(missing, self.source)

@@ -46,6 +46,8 @@ def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
 def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
     """Express results with known primitives only, and append new instructions to the tape.
 
+    An instruction is lowered after its operands, and the instructions of a decomposition are lowered in turn.
+
     Args:
         tape: the tape.
         results: the instructions or constants to lower.
@@ -57,6 +59,7 @@ def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) ->
     done: dict[Operand, Operand] = {}
 
     def replaced(operand: Operand) -> Operand:
+        """Return what stands for an operand that is lowered; a constant stands for itself."""
         operand = resolved(operand)
         return done[operand] if type(operand) is Instruction else operand
 
@@ -69,7 +72,7 @@ def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) ->
             done[instruction] = done[replacement]
         if instruction in done:
             continue
-        if primitive is None:
+        if primitive is None:  # a variable
             done[instruction] = instruction
             continue
         missing = [operand for operand in computing(instruction.operands) if operand not in done]
@@ -108,4 +111,5 @@ def trace_decomposition(tape: Tape, primitive: Primitive, operands: tuple[Operan
 
 @functools.lru_cache(256)
 def _decomposition_evaluator(text: str, dtype: np.dtype[Any]) -> TracingEvaluator:
+    """Return the evaluator of a decomposition, which is parsed once and used with new names each time."""
     return TracingEvaluator(text, {}, dtype)

@@ -26,16 +26,8 @@ CONSTANTS: dict[str, float | bool | None] = {
 _PYTHON_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 """Python modules whose functions are often called in expressions by mistake."""
 _STATEMENT_NAMES = (
-    "tensor",
-    "backward",
-    "retain_grad",
-    "register_hook",
-    "requires_grad_",
-    "item",
-    "show",
-    "print",
-    "gradcheck",
-    "grad",
+    *("tensor", "backward", "retain_grad", "register_hook", "requires_grad_"),
+    *("item", "show", "print", "gradcheck", "grad"),
 )
 """Names from programs of statements that are often used in expressions by mistake."""
 GRADIENT_STOPS = ("detach", "no_grad")

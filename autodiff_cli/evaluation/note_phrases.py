@@ -117,8 +117,10 @@ def argument_texts(
         if np.ndim(numbers):
             element = _broadcast_element(numbers, place, shape) if one_by_one or np.shape(numbers) == shape else None
             name = name if one_by_one else f"{name}[{', '.join(map(str, place))}]"
-        text = "" if element is None else f"{name} = {as_text(element)}"
-        if text and name != str(element) and text not in texts.values():
+        if element is None or name == str(element):
+            continue
+        text = f"{name} = {as_text(element)}"
+        if text not in texts.values():
             texts[key] = text
     return texts
 
@@ -142,6 +144,7 @@ def _broadcast_element(numbers: Any, place: tuple[int, ...], shape: tuple[int, .
 
 
 def _parameter_name(step: Step, key: int | str) -> str:
+    """Return the name of the parameter of an argument, which ``key`` gives by position or keyword."""
     op = step.op
     if op is None:
         return "the value"

@@ -41,8 +41,6 @@ QUICK_OPERATIONS = 200_000
 MOST_SECONDS = 10.0
 """The maximum processor time of a program of more than ``QUICK_OPERATIONS``; each takes 15 to 40 microseconds if it is cheap."""
 _INDEX_KINDS = "index with whole numbers, slices a:b, masks, lists of positions, none or ..."
-
-
 Work = tuple[Syntax, Callable[[Syntax, list[Any]], Any] | None, int]
 """A work item: the node to evaluate; the function that computes the value from the operand values, which is ``None`` if the node is
 not visited yet; and the number of operands.  A plain tuple, because several are made for each operation."""
@@ -98,7 +96,10 @@ class Operations:
         return result
 
     def list_result(self, result: object, node: Syntax) -> Any:
-        """List the tensors in the result of a function, and return the result as a value of the language."""
+        """List the tensors in the result of a function, and return the result as a value of the language.
+
+        An array becomes a tensor, a NumPy scalar a plain number, and a tuple keeps its class, whose items are converted.
+        """
         if isinstance(result, Tensor):
             hold(result._data)
             return self.tensors.keep(result, node)
@@ -129,17 +130,16 @@ class Operations:
             raise LimitError(message, span=node.span, hint=LIFT)
 
     def unpack(self, value: Any, count: int, node: Syntax) -> Sequence[Any]:
-        """Return the elements of a value that is assigned to ``count`` names."""
+        """Return the elements of a value that is assigned to ``count`` names; a tensor is divided along its first dimension."""
         if isinstance(value, Tensor) and value.shape:
             unbind, tree = FUNCTIONS["unbind"], node.children[-1]
             parts = tuple(self.tensors.keep(part, tree) for part in unbind.function(value))
             self.tensors.trace(unbind, [value], {}, parts, tree)
             value = parts
-        result = len(value) if isinstance(value, (tuple, list)) else 1
-        if not isinstance(value, (tuple, list)) or result != count:
-            raise ArgumentError(
-                f"{plural(count, 'name')} for {plural(result, 'value')}", span=node.span, source=self.tensors.source
-            )
+        available = len(value) if isinstance(value, (tuple, list)) else 1
+        if not isinstance(value, (tuple, list)) or available != count:
+            message = f"{plural(count, 'name')} for {plural(available, 'value')}"
+            raise ArgumentError(message, span=node.span, source=self.tensors.source)
         return value
 
     def keys(self, values: Sequence[object]) -> list[Any]:
@@ -155,7 +155,7 @@ class Operations:
         return [as_index_key(self.tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
-        """Return ``thing[keys]``."""
+        """Return ``thing[keys]`` for a tuple, a tensor or a list, which becomes a tensor."""
         if isinstance(thing, tuple):
             return _tuple_items(thing, keys)
         tensor = self.as_indexable(thing, node)
@@ -164,7 +164,7 @@ class Operations:
         return result
 
     def as_indexable(self, thing: object, node: Syntax) -> Tensor:
-        """Return the operand of an index as a tensor."""
+        """Return the operand of an index as a tensor, and import the functions that index tensors."""
         if isinstance(thing, list):
             thing = self.tensors.as_tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
@@ -178,7 +178,7 @@ class Operations:
         return ATTRIBUTES
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
-        """Return ``thing.name``."""
+        """Return ``thing.name``: a field of a named tuple, or one of ``ATTRIBUTES`` of a tensor."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return getattr(thing, name)
         if name not in ATTRIBUTES:
@@ -217,6 +217,7 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
 
 
 def _tuple_items(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
+    """Return the element or the elements of a tuple at the only key, a position or a slice."""
     key = keys[0]
     if len(keys) != 1 or not isinstance(key, (int, slice)):
         raise ArgumentError("a tuple index must be one whole number")
@@ -227,7 +228,7 @@ def _tuple_items(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
 
 
 def get_elements(tensor: Tensor, keys: list[Any]) -> Tensor:
-    """Return ``tensor[keys]``."""
+    """Return ``tensor[keys]``, after a check of its size."""
     check_gathered_size(tensor, keys)
     try:
         return tensor[tuple(keys)]
@@ -244,4 +245,5 @@ def set_elements(tensor: Tensor, keys: Sequence[Any], value: float | Tensor) -> 
 
 
 def _index_refusal(what: str, error: Exception, values: Sequence[object]) -> Exception:
+    """Return the error to raise for ``error``: an error of this package itself, or a description of the values in its place."""
     return error if isinstance(error, AutodiffError) else refusal(what, values, _INDEX_KINDS)

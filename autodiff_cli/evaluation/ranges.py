@@ -18,6 +18,8 @@ MOST_SAMPLES = 1_000_000
 COLON = re.compile(":")
 NARROWEST = 1e-290
 """The minimum width of a range; narrower ranges are lost in screen coordinates."""
+_FEWEST_STEPS = 1e4
+"""The minimum width of a range as a multiple of the distance of floating-point numbers at its ends."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def parse_sample_count(text: str, name: str, variable: str = "") -> int:
 
 
 def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str | None]:
-    """Return the ends of a range, and the text of its number of samples; ``None`` without one."""
+    """Return the ends of a range, which must be finite and ascending, and the text of its number of samples or ``None``."""
     low_text, high_text, *samples = _range_texts(text, name, variable)
     low, high = _single_number(low_text, name, variable), _single_number(high_text, name, variable)
     problem, ends = None, ("-10", "10")
@@ -83,7 +85,7 @@ def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str
         problem = "is not finite"
     elif low > high:
         problem, ends = "goes backwards", (high_text, low_text)
-    elif high - low < max(1e4 * np.spacing(max(abs(low), abs(high))), NARROWEST):
+    elif high - low < max(_FEWEST_STEPS * np.spacing(max(abs(low), abs(high))), NARROWEST):
         problem = "is empty" if low == high else "is too narrow for floating-point numbers"
         ends = (f"{low - 1:g}", f"{high + 1:g}")
     if problem is not None:
@@ -92,6 +94,7 @@ def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str
 
 
 def _range_hint(name: str, variable: str, low: object, high: object) -> str:
+    """Return how to write a range in the setting ``name``; ``variable`` is empty if the setting is the range itself."""
     return f"write {setting(name, f'{variable}={low}:{high}' if variable else f'{low}:{high}')}"
 
 

@@ -101,11 +101,12 @@ class Machine(Operations):
         return value
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
-        """Give a name the value of an expression, and return the value; a list becomes a tensor."""
+        """Give a name the value of the expression ``tree``, and return the value; a list becomes a tensor."""
         self.names[name] = self.tensors.as_tensor(value, tree) if isinstance(value, list) else value
         return self.names[name]
 
     def _assign(self, node: Syntax, values: list[Any]) -> Any:
+        """Assign the value to the name, as in ``a = 1``; the only item of ``values`` is that of the right side."""
         return self._set(node.children[0].text, values[0], node.children[1])
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
@@ -117,6 +118,7 @@ class Machine(Operations):
         return parts
 
     def _define(self, node: Syntax) -> None:
+        """Define a function of the program."""
         from autodiff_cli.evaluation.user_function import UserFunction
 
         function = UserFunction(node)
@@ -164,9 +166,8 @@ class Machine(Operations):
             except AutodiffError as error:
                 raise error.at(node.span, self.source) from None
             except RecursionError:
-                raise LimitError(
-                    "calls to functions with user-written derivatives are nested too deeply", span=node.span, source=self.source
-                ) from None
+                message = "calls to functions with user-written derivatives are nested too deeply"
+                raise LimitError(message, span=node.span, source=self.source) from None
             except MemoryError:
                 raise OutOfMemory("not enough memory for this tensor", span=node.span, source=self.source) from None
             if type(result) is Pending:
@@ -187,36 +188,27 @@ class Machine(Operations):
 
     def _visit_call(self, node: Syntax) -> Pending:
         """Return the work of a call: its arguments, and the call of the function with their values."""
-        method = node.kind == "method"
-        name = node.children[1 if method else 0].text
-        defines = binding(node) if name in DEFINING and name not in self.functions else None
+        is_method = node.kind == "method"
+        name = node.children[1 if is_method else 0].text
+        is_own = name in self.functions
+        defines = binding(node) if name in DEFINING and not is_own else None
         if defines is not None:
             return after(node, defines.outside, self.define)
         index = index_range(node)
         if index is not None:
             return self._visit_index(node, name, index)
-        keywords: list[str | None] = [None] if method else []
-        parts = node.children[:1] if method else []
-        for argument in arguments(node):
-            if argument.kind == "keyword":
-                keywords.append(argument.children[0].text)
-                parts.append(argument.children[1])
-            elif keywords and keywords[-1]:
-                raise ArgumentError("a positional argument follows a keyword", span=argument.span)
-            else:
-                keywords.append(None)
-                parts.append(argument)
+        keywords, parts = _call_parts(node)
         # An unknown function is reported before the arguments are evaluated, which may fail for the same reason.
-        self.find(name, node, method)
+        self.find(name, node, is_method)
         call = after(node, parts, lambda node, values: self._call(node, name, keywords, values))
-        return self._unrecorded(node, call) if name == "no_grad" and not method and name not in self.functions else call
+        return self._unrecorded(node, call) if name == "no_grad" and not (is_method or is_own) else call
 
     def _unrecorded(self, node: Syntax, call: Pending) -> Pending:
         """Return the work of a call of ``no_grad``, whose arguments are evaluated without recording."""
         mode = set_grad_enabled(False)
         self._open.append(mode)
 
-        def end(node: Syntax, values: list[Any]) -> Any:
+        def end(_: Syntax, values: list[Any]) -> Any:
             self._open.pop().__exit__(None, None, None)
             return values[0]
 
@@ -247,6 +239,7 @@ class Machine(Operations):
         step = Syntax(combining, [node, body], "", node.span)  # the tree of a step that combines two values
 
         def term(node: Syntax, values: list[Any]) -> Any:
+            """Combine the value of a term, if there is one, with the total; return the work of the next term, or the total."""
             nonlocal total
             for value in values:
                 first = empty if total is None and is_condition(value) else total  # a condition counts as 1 or 0
@@ -298,6 +291,7 @@ class Machine(Operations):
     # Calls
 
     def _operator(self, node: Syntax, operands: list[Any]) -> Any:
+        """Return the value of an operator, whose kind of node is the name of its function."""
         return self.apply(FUNCTIONS[node.kind], operands, {}, node)
 
     def _call(self, node: Syntax, name: str, keywords: Sequence[str | None], values: Sequence[Any]) -> Any:
@@ -311,11 +305,11 @@ class Machine(Operations):
                 raise ArgumentError(f"{name} got two values for '{keyword}'")
             else:
                 named[keyword] = value
-        result = self.find(name, node, node.kind == "method")
+        function = self.find(name, node, node.kind == "method")
         if node.kind == "call" and name in ("max", "min") and len(positional) == 2:
             # max(x, 2) compares x with 2; the method x.max(2) and max(x, dim=2) reduce a dimension, as in PyTorch.
-            result = FUNCTIONS[f"{name}imum"]
-        return self.call_function(result, positional, named, node)
+            function = FUNCTIONS[f"{name}imum"]
+        return self.call_function(function, positional, named, node)
 
     def call_function(
         self, function: FunctionInfo | UserFunction, arguments: list[Any], named: dict[str, Any], node: Syntax
@@ -334,22 +328,19 @@ class Machine(Operations):
             return self.with_own_vjp(function, bound, node)
         self._depth += 1
         if self._depth > self.most_nested and not lifted():
-            raise LimitError(
-                f"calls are nested more than {self.most_nested:,} deep",
-                span=node.span,
-                hint=f"check whether '{function.name}' calls itself without end",
-            )
+            hint = f"check whether '{function.name}' calls itself without end"
+            raise LimitError(f"calls are nested more than {self.most_nested:,} deep", span=node.span, hint=hint)
         before, mark = self._scope, self.tensors.mark()
         self._scope = {**function.scope, **dict(zip(function.parameters, bound, strict=True))}
 
-        def leave(node: Syntax, values: list[Any]) -> Any:
+        def end(node: Syntax, values: list[Any]) -> Any:
             self.leave(node, before, mark)
             return values[0]
 
-        return after(node, [function.body], leave)
+        return after(node, [function.body], end)
 
     def leave(self, node: Syntax, before: dict[str, Any], mark: int) -> None:
-        """Restore the scope after a call to a function that the program defines, and log the call."""
+        """Restore the scope ``before`` after a call to a function of the program, and log the call; see ``TensorLog.called``."""
         self._scope = before
         self.tensors.called(node, mark)
         self._depth -= 1
@@ -364,7 +355,7 @@ class Machine(Operations):
         return result
 
     def evaluate_body(self, function: UserFunction, body: Syntax, arguments: Sequence[Any]) -> Tensor:
-        """Return the value of an expression in the parameters of a function; its tensors are not listed."""
+        """Return the value of an expression, the body or a derivative, in the parameters of a function; no tensor is listed."""
         before, self._scope = self._scope, {**function.scope, **dict(zip(function.parameters, arguments, strict=True))}
         try:
             with self.tensors.unlisted():
@@ -399,6 +390,7 @@ class Machine(Operations):
     # Indices, attributes, lists
 
     def _index(self, node: Syntax, values: list[Any]) -> Any:
+        """Return the elements at an index; the first of ``values`` is indexed by the others."""
         thing, *keys = values
         return self.element(thing, self.keys(keys), node)
 
@@ -406,7 +398,23 @@ class Machine(Operations):
         return self.attribute(values[0], node.children[1].text, node)
 
     def _list(self, node: Syntax, values: list[Any]) -> Items:
+        """Return a list literal; its depth is checked here, so that every function can convert lists with NumPy."""
         if nesting_depth(values) > _MOST_DIMENSIONS:
-            # The depth is checked when a list is created, so that every function can convert lists with NumPy.
             raise ArgumentError(f"lists are nested more than {_MOST_DIMENSIONS} deep")
         return Items(values, node)
+
+
+def _call_parts(node: Syntax) -> tuple[list[str | None], list[Syntax]]:
+    """Return the keyword of each argument of a call, ``None`` for a positional one and the object of a method, and its tree."""
+    keywords: list[str | None] = [None] if node.kind == "method" else []
+    parts = node.children[:1] if node.kind == "method" else []
+    for argument in arguments(node):
+        if argument.kind == "keyword":
+            keywords.append(argument.children[0].text)
+            parts.append(argument.children[1])
+        elif keywords and keywords[-1]:
+            raise ArgumentError("a positional argument follows a keyword", span=argument.span)
+        else:
+            keywords.append(None)
+            parts.append(argument)
+    return keywords, parts

@@ -49,12 +49,14 @@ class SymbolicEvaluator(Evaluator):
         check_no_module(free_names(self.tree), self.source)
 
     def name(self, node: Syntax) -> Any:
+        """Return the value of a name; a name without a value becomes a variable, whose value is a new symbol."""
         text = node.children[0].text
         if not any(text in scope for scope in (self._scope, self.names, CONSTANTS)):
             self.names[text] = self.variables[text] = Symbol()
         return super().name(node)
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        """Give a name the value of an expression, and return the value; a list that contains symbols becomes a symbol."""
         self.names[name] = self._as_one_symbol(value, tree)
         return self.names[name]
 
@@ -76,7 +78,7 @@ class SymbolicEvaluator(Evaluator):
     def _record_symbol(
         self, op: FunctionInfo | None, arguments: Sequence[Any], keywords: Mapping[str, Any], node: Syntax
     ) -> Symbol:
-        """Append a step to the trace, and return the new symbol that is its result."""
+        """Append a step to the trace, and return the new symbol that is its result; see ``Step`` for the arguments."""
         symbol = Symbol()
         self.tensors.keep(symbol, node)
         self.tensors.trace(op, arguments, keywords, symbol, node)
@@ -109,9 +111,11 @@ class SymbolicEvaluator(Evaluator):
         return self._record_symbol(op, arguments, keywords, node)
 
     def keys(self, values: Sequence[object]) -> list[Any]:
+        """Return index keys; keys with a symbol are not converted, because their elements are unknown."""
         return list(values) if _contains_symbol(values) else super().keys(values)
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        """Return ``thing[keys]``; if one of them contains a symbol, the elements are a new symbol."""
         if not _contains_symbol([thing, *keys]):
             return super().element(thing, keys, node)
         thing = self._as_one_symbol(thing, node.children[0])
@@ -126,6 +130,7 @@ class SymbolicEvaluator(Evaluator):
         return super().attribute(thing, name, node)
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
+        """Return the work of both branches for a symbol as the condition, and that of one branch otherwise."""
         condition = self._as_one_symbol(values[0], node.children[1])
         return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
 
@@ -137,6 +142,7 @@ class SymbolicEvaluator(Evaluator):
         return super().over_index(node, limits)
 
     def define(self, node: Syntax, values: list[Any]) -> Any:
+        """Return the value that a call defines; if the call contains a symbol, it is a new symbol."""
         inputs = {id(value): value for value in map(self.name, free_name_nodes(node)) if isinstance(value, Tensor)}
         if not _contains_symbol([*inputs.values()]):
             return super().define(node, values)
@@ -154,16 +160,19 @@ class SymbolicEvaluator(Evaluator):
         return work
 
     def leave(self, node: Syntax, before: dict[str, Any], mark: int) -> None:
+        """Restore the scope after a call, whose function is then not active any more."""
         super().leave(node, before, mark)
         self._active.pop()
 
     def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
+        """Call a function with user-written derivatives; with a symbol as an argument, the result is a new symbol."""
         if not _contains_symbol(arguments):
             return super().with_own_vjp(function, arguments, node)
         return self._record_symbol(None, arguments, {}, node)
 
 
 def _contains_symbol(values: Sequence[Any]) -> bool:
+    """Return whether one of some values, which may be nested lists and tuples, is a symbol."""
     stack = list(values)
     while stack:
         value = stack.pop()

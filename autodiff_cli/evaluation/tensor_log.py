@@ -34,8 +34,6 @@ _MOST_TEXT = 400
 """The maximum number of characters of an expression in the list; longer ones would fill the memory of long programs."""
 _WITHOUT_ARITHMETIC = ("shape", "views", "arrange", "positions", "extremes", "comparison", "creation")
 """The sections whose functions move or compare elements without arithmetic."""
-
-
 Call = tuple[int, str]
 """A call to a function that the program defines: its number and its text."""
 
@@ -82,15 +80,16 @@ class TensorLog:
 
     def outermost_calls(self) -> Iterator[Call | None]:
         """Yield the outermost call that contains each step of the trace; ``None`` for a step outside calls."""
-        at = 0
-        for number, (node, start, end) in enumerate(sorted(self.calls, key=lambda call: (call[1], -call[2]))):
-            if start < at or start == end:
+        done = 0  # the number of steps whose call was yielded
+        outer_first = sorted(self.calls, key=lambda call: (call[1], -call[2]))
+        for number, (node, start, end) in enumerate(outer_first):
+            if start < done or start == end:  # inside another call, or without steps
                 continue
-            yield from (None for _ in range(at, start))
             call = (number, self.text(node.span))
-            yield from (call for _ in range(start, end))
-            at = end
-        yield from (None for _ in range(at, self.mark()))
+            yield from [None] * (start - done)
+            yield from [call] * (end - start)
+            done = end
+        yield from [None] * (self.mark() - done)
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
         """Add the tensor of an expression to the list if it is new, and return the tensor."""
@@ -149,6 +148,7 @@ class TensorLog:
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
+        """Return the tensor of a list that contains tensors; it is listed as ``node``, or not listed for ``None``."""
         inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
         tensors = [self.as_tensor(item, at) for item, at in zip(items, inner, strict=True)]
         try:
@@ -162,16 +162,14 @@ class TensorLog:
         return self.keep(stacked, node)
 
     def _argument(self, op: FunctionInfo, parameter: str, value: object, node: Syntax) -> Any:
-        """Return the argument for a parameter: a tensor, a weakly typed number or a plain value."""
+        """Return the argument for a parameter: a tensor, a weakly typed number, a plain value, or ``None`` if it is optional."""
         if parameter not in op.tensors:
             return as_static_argument(value, op, parameter)
-        if value is None:
-            if op.default(parameter) is not None or parameter in op.parameters[: op.required]:
-                gradients = (part for part in node.children if part.kind == "attribute" and part.children[1].text == "grad")
-                hint = next((f"{unparse(part)} is none: {_NO_GRAD}" for part in gradients), f"it is {op.signature}")
-                raise ArgumentError(f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=hint)
-            return None
-        if is_plain_number(value):
+        if value is None and (op.default(parameter) is not None or parameter in op.parameters[: op.required]):
+            gradients = (part for part in node.children if part.kind == "attribute" and part.children[1].text == "grad")
+            hint = next((f"{unparse(part)} is none: {_NO_GRAD}" for part in gradients), f"it is {op.signature}")
+            raise ArgumentError(f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=hint)
+        if value is None or is_plain_number(value):
             return value
         tensor = self.as_tensor(value, node)
         if tensor.dtype.kind == "i" and op.section not in _WITHOUT_ARITHMETIC:  # arithmetic of integers can overflow
@@ -217,11 +215,13 @@ class TensorLog:
 
 
 def _check_count(op: FunctionInfo, count: int, keywords: Mapping[str, Any]) -> None:
-    have = count + len(keywords)
-    missing = have < op.required or any(p not in keywords for p in op.parameters[count : op.required])
-    if not op.variadic and (missing or (count > len(op.parameters) and not op.spread)):
+    """Raise an error if ``count`` positional arguments and the keywords are too few or too many for a function."""
+    total = count + len(keywords)
+    are_too_few = total < op.required or any(p not in keywords for p in op.parameters[count : op.required])
+    are_too_many = count > len(op.parameters) and not op.spread
+    if not op.variadic and (are_too_few or are_too_many):
         expected = how_many(op.required, len(op.parameters))
-        raise ArgumentError(f"{op.name} takes {expected}, not {have}", hint=f"it is {op.signature}")
+        raise ArgumentError(f"{op.name} takes {expected}, not {total}", hint=f"it is {op.signature}")
 
 
 def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
@@ -229,15 +229,15 @@ def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
     count = len(arguments)
     if op.variadic or op.spread or not op.required <= count <= len(op.parameters) or op.tensors[:count] != op.parameters[:count]:
         return None
-    tensors = False
+    has_tensor = False
     for value in arguments:
         if isinstance(value, Tensor):
             if value.dtype.kind == "i":
                 return None
-            tensors = True
+            has_tensor = True
         elif not isinstance(value, (int, float)):
             return None
-    if tensors:
+    if has_tensor:
         return arguments
     logical = op.section == "comparison"
     return [weak_operand(value, logical) for value in arguments]
@@ -247,6 +247,7 @@ _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"
 
 
 def _keywords(op: FunctionInfo, positional: int, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments by parameter; the first ``positional`` parameters have values, and cannot get another."""
     parameters = op.parameters
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():

@@ -63,9 +63,9 @@ def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, An
     if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
         return op.reflected(arguments[1], arguments[0])
     if keywords and not op.variadic and not op.spread:  # the parameters of PyTorch's functions have other names
-        named = [keywords[name] for name in op.parameters[len(arguments) :] if name in keywords]
-        if [*keywords] == list(op.parameters[len(arguments) : len(arguments) + len(named)]):
-            return op.function(*arguments, *named)
+        following = op.parameters[len(arguments) : len(arguments) + len(keywords)]
+        if (*keywords,) == (*following,):
+            return op.function(*arguments, *keywords.values())
     return op.function(*arguments, **keywords)
 
 
@@ -112,6 +112,7 @@ def elementwise_shape(step: Step) -> tuple[int, ...] | None:
 
 
 def _broadcast_shape(step: Step) -> tuple[int, ...]:
+    """Return the shape that the tensors of a step broadcast to; raise a ``ValueError`` if they do not broadcast."""
     return np.broadcast_shapes(*(value.shape for value in step.inputs if type(value) is Tensor))
 
 

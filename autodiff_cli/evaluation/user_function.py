@@ -52,11 +52,10 @@ class UserFunction:
         if len(set(self.parameters)) < len(self.parameters):
             raise ParseError(f"two parameters of '{self.name}' have the same name", span=node.children[0].span)
         if self.partials is not None and len(self.partials) != len(self.parameters):
-            raise ParseError(
-                f"'{self.name}' needs one derivative for each of its parameters: {len(self.parameters)}, not {len(self.partials)}",
-                span=node.children[3].span,
-                hint=f"write with grad ({', '.join(f'd/d{name}' for name in self.parameters)})",
-            )
+            counts = f"{len(self.parameters)}, not {len(self.partials)}"
+            message = f"'{self.name}' needs one derivative for each of its parameters: {counts}"
+            hint = f"write with grad ({', '.join(f'd/d{name}' for name in self.parameters)})"
+            raise ParseError(message, span=node.children[3].span, hint=hint)
 
     def bind_arguments(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Return the arguments of a call in the order of the parameters.
@@ -67,10 +66,8 @@ class UserFunction:
         together = {**named, **dict(zip(self.parameters, arguments, strict=False))}
         count = len(arguments) + len(named)
         if count != len(self.parameters) or set(together) != set(self.parameters):
-            raise ArgumentError(
-                f"{self.name} takes {plural(len(self.parameters), 'argument')}, not {count}",
-                hint=f"call it as {self.name}({', '.join(self.parameters)})",
-            )
+            message = f"{self.name} takes {plural(len(self.parameters), 'argument')}, not {count}"
+            raise ArgumentError(message, hint=f"call it as {self.name}({', '.join(self.parameters)})")
         return [together[name] for name in self.parameters]
 
 
@@ -98,12 +95,12 @@ def call_with_own_vjp(machine: Machine, function: UserFunction, arguments: Seque
         @staticmethod
         def backward(ctx: FunctionNode, *grads: Any) -> tuple[Tensor | None, ...]:
             saved = [tensor for tensor in ctx.saved_tensors if tensor is not None]
-
-            def cotangent(partial: Syntax, argument: Tensor) -> Tensor:
-                return _cotangent(grads[0], machine.evaluate_body(function, partial, saved), argument, partial, machine.source)
-
-            parts = zip(partials, saved, ctx.needs_input_grad, strict=True)
-            return tuple(cotangent(partial, argument) if needed else None for partial, argument, needed in parts)
+            cotangents: list[Tensor | None] = [None] * len(saved)
+            for i, (partial, argument) in enumerate(zip(partials, saved, strict=True)):
+                if ctx.needs_input_grad[i]:
+                    derivative = machine.evaluate_body(function, partial, saved)
+                    cotangents[i] = _cotangent(grads[0], derivative, argument, partial, machine.source)
+            return tuple(cotangents)
 
     UserVjp.__name__ = function.name
     result: Tensor = UserVjp.apply(*arguments)
@@ -119,20 +116,19 @@ def _power_series_call(machine: Machine, function: UserFunction, arguments: Sequ
     if expansion is None:
         raise NoSeriesError(why)
 
-    def value(*primals: Tensor) -> Tensor:
-        result: Tensor = primal_of(machine.evaluate_body(function, function.body, primals))
-        if result.shape and result.shape != np.broadcast_shapes(*(argument.shape for argument in arguments)):
+    def evaluated(body: Syntax, values: Sequence[Tensor], *inputs: Tensor) -> Tensor:
+        """Return the value of an expression, which must be a scalar or have the shape that the inputs broadcast to."""
+        result = machine.evaluate_body(function, body, values)
+        if result.shape and result.shape != np.broadcast_shapes(*(each.shape for each in inputs)):
             raise NoSeriesError(f"{why} and do not apply element by element")
         return result
 
-    def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
-        def derivative(g: Tensor) -> Tensor:
-            result = machine.evaluate_body(function, body, arguments)
-            if result.shape and result.shape != argument.shape:
-                raise NoSeriesError(f"{why} and do not apply element by element")
-            return result
+    def value(*primals: Tensor) -> Tensor:
+        result: Tensor = primal_of(evaluated(function.body, primals, *arguments))
+        return result
 
-        return derivative
+    def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
+        return lambda g: evaluated(body, arguments, argument)
 
     names = [f"x{i}" for i in range(len(arguments))]
     rules = [rule(*pair) for pair in zip(function.partials or (), arguments, strict=True)]
@@ -148,18 +144,15 @@ def _power_series_call(machine: Machine, function: UserFunction, arguments: Sequ
 
 
 def _cotangent(gradient: Tensor, derivative: Tensor, argument: Tensor, node: Syntax, source: str) -> Tensor:
-    """Multiply a gradient by a derivative; a derivative that is a scalar applies to all elements of the argument."""
+    """Multiply a gradient by a derivative; a scalar derivative applies to all elements.  The place of an error is ``node``."""
     product = gradient * derivative
     if product.shape == argument.shape:
         return product
     try:
         shape = np.broadcast_shapes(product.shape, argument.shape)
     except ValueError:
-        raise ShapeError(
-            f"this derivative has shape {list(derivative.shape)}, but its argument has shape {list(argument.shape)}",
-            span=node.span,
-            source=source,
-            hint="give 'with grad' the derivative of the output with respect to each element of the argument",
-        ) from None
+        message = f"this derivative has shape {list(derivative.shape)}, but its argument has shape {list(argument.shape)}"
+        hint = "give 'with grad' the derivative of the output with respect to each element of the argument"
+        raise ShapeError(message, span=node.span, source=source, hint=hint) from None
     spread: Tensor = FUNCTIONS["expand"].function(product, shape)
     return spread

@@ -70,11 +70,8 @@ def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
 
 
 def _require_scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
+    """Return an output; raise an error if it is not a scalar."""
     if output.shape:
-        raise ShapeError(
-            f"expected one number, but the expression has shape {list(output.shape)}",
-            span=node.span,
-            source=evaluator.source,
-            hint="sum it, or take one of its elements",
-        )
+        message = f"expected one number, but the expression has shape {list(output.shape)}"
+        raise ShapeError(message, span=node.span, source=evaluator.source, hint="sum it, or take one of its elements")
     return output

@@ -40,11 +40,9 @@ class OneNumberPerRow(Operations):
             FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
         """
         if takes_array(op) and not is_per_row(op, arguments, named) and is_of_scalars((*arguments, *named.values())):
-            value = setting("const", "m=2.5")
-            raise FunctionOfColumn(
-                f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately",
-                hint=f"compute it for the whole column first, and give the result as a constant: {value}",
-            )
+            message = f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately"
+            hint = f"compute it for the whole column first, and give the result as a constant: {setting('const', 'm=2.5')}"
+            raise FunctionOfColumn(message, hint=hint)
         return super().apply(op, arguments, named, node)
 
 
@@ -128,6 +126,7 @@ class RowByRowProgram(Compiled):
                 array[i] = value
 
     def _row(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the results for one row: for each output, its derivatives in the order of ``wanted``."""
         row = new_leaves(dict(values), self.dtype, self.wrt)
         evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
         with np.errstate(all="ignore"):
