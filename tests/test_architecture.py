@@ -48,7 +48,7 @@ BUDGETS = {
     "explanation": 1952,
     "gradient_checking": 1032,
     "graph_drawing": 1860,
-    "language": 1410,
+    "language": 1454,
     "lesson": 2026,
     "nn": 408,
     "notes": 2122,

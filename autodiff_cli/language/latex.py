@@ -84,6 +84,7 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unna
 
 
 def _joined(text: Text) -> str:
+    """Join nested sequences of strings."""
     result: list[str] = []
     stack = [text]
     while stack:
@@ -123,6 +124,7 @@ def _bracketed(piece: _Piece) -> _Piece:
 
 
 def _in_brackets(pieces: Sequence[_Piece]) -> Text:
+    """Return pieces with commas between them in round brackets, which are as tall as the pieces."""
     left, right = (r"\left(", r"\right)") if _tall(pieces) else ("(", ")")
     return (left, _commas(pieces), right)
 
@@ -132,6 +134,7 @@ def _tall(pieces: Sequence[_Piece]) -> bool:
 
 
 def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Text:
+    """Return pieces with a separator between them."""
     return tuple(text for i, piece in enumerate(pieces) for text in ((comma, piece.text) if i else (piece.text,)))
 
 
@@ -139,7 +142,7 @@ def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Text:
 
 
 def _add(a: _Piece, b: _Piece) -> _Piece:
-    # a + (b + c) is written without brackets, as usual in mathematics; a + (-b) keeps them.
+    """Return ``a + b``; ``a + (b + c)`` is written without brackets, as usual in mathematics, and ``a + (-b)`` keeps them."""
     right = b if b.level >= SUM and b.begins != "minus" else b.at_least(_PRODUCT)
     return _Piece((a.at_least(SUM).text, " + ", right.text), SUM, a.begins, b.ends, a.tall or b.tall)
 
@@ -149,6 +152,7 @@ def _sub(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _mul(a: _Piece, b: _Piece, sign: str | None = None) -> _Piece:
+    """Return a product; by default, the sign between the factors is a dot where it is needed, and a space elsewhere."""
     left, right = a.at_least(_SIGNED), b.at_least(_PRODUCT)
     if sign is None:
         needs_dot = right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT
@@ -168,6 +172,7 @@ _SPACES = {"number": " "}
 
 
 def _div(a: _Piece, b: _Piece) -> _Piece:
+    """Return a fraction; the sign of its numerator is written before it."""
     if a.unsigned is not None:
         return _negative(_fraction(a.unsigned, b))
     return _fraction(a.text, b)
@@ -178,6 +183,7 @@ def _fraction(above: Text, below: _Piece) -> _Piece:
 
 
 def _negative(piece: _Piece) -> _Piece:
+    """Return a piece with a minus sign before it, which a product or a fraction of it can move to the front."""
     operand = piece.at_least(_PRODUCT)
     result = _Piece(("-", operand.text), _SIGNED, "minus", operand.ends, piece.tall)
     result.unsigned = operand.text
@@ -185,6 +191,7 @@ def _negative(piece: _Piece) -> _Piece:
 
 
 def _pow(base: _Piece, exponent: _Piece) -> _Piece:
+    """Return a power; a simple exponent of a function is written after its name, as in the square of ``sin(x)``."""
     if base.called is not None and exponent.begins in ("number", "name") and exponent.level == ATOM:
         name, arguments = base.called
         return _Piece((name, "^{", exponent.text, "}", arguments), POWER, "name", "bracket", base.tall)
@@ -192,6 +199,8 @@ def _pow(base: _Piece, exponent: _Piece) -> _Piece:
 
 
 def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
+    """Return the function that writes an operator of a precedence, which associates to the left, between two pieces."""
+
     def build(a: _Piece, b: _Piece) -> _Piece:
         return _Piece((a.at_least(level).text, sign, b.at_least(level + 1).text), level, a.begins, b.ends, a.tall or b.tall)
 
@@ -226,22 +235,26 @@ def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
 
 
 def _index(thing: _Piece, keys: _Piece) -> _Piece:
-    plain = thing.level == ATOM and thing.begins == "name" and thing.items is None
-    base = thing if plain else _bracketed(thing)
+    """Return an element with its position as a subscript; anything but a name without a subscript gets brackets."""
+    takes_subscript = thing.level == ATOM and thing.begins == "name" and thing.items is None
+    base = thing if takes_subscript else _bracketed(thing)
     return _Piece((base.text, "_{", _commas(keys.items or [], ","), "}"), begins="name", tall=thing.tall, items=[])
 
 
 def _attribute(thing: _Piece, name: str) -> _Piece:
+    """Return a transposed matrix, or another attribute as a function of its object."""
     if name in ("T", "mT"):
         return _Piece((thing.at_least(ATOM).text, r"^{\top}"), POWER, thing.begins, "other", True)
     return _Piece((rf"\operatorname{{{escaped(name)}}}", _in_brackets([thing])), begins="name", ends="bracket", tall=thing.tall)
 
 
 def _comparison(*parts: _Piece) -> _Piece:
+    """Return a chain of comparisons from its operands and, at odd positions, its signs."""
     return _Piece([part.text if i % 2 else part.at_least(SUM).text for i, part in enumerate(parts)], COMPARISON, tall=_tall(parts))
 
 
 def _list(*items: _Piece) -> _Piece:
+    """Return a list of lists of one length as a matrix, and any other list in square brackets."""
     lengths = {len(item.items) if item.items is not None and item.begins == "list" else -1 for item in items}
     if len(lengths) == 1 and min(lengths) > 0:
         rows = tuple((r" \\ " if i else "", _commas(item.items or [], " & ")) for i, item in enumerate(items))
@@ -275,6 +288,7 @@ def _defined(name: str, bound: _Piece, body: _Piece) -> _Piece:
 
 
 def _call(name: str, arguments: list[_Piece]) -> _Piece:
+    """Return the LaTeX of a call, in the notation of the function if it has one for these arguments."""
     if name in DEFINING and len(arguments) == 2 and arguments[0].begins in ("keyword", "range"):
         return _defined(name, *arguments)
     if name in ("sum", "prod") and len(arguments) == 2 and arguments[0].begins == "range":
@@ -291,6 +305,7 @@ def _call(name: str, arguments: list[_Piece]) -> _Piece:
 
 
 def _around(left: str, right: str) -> Callable[[_Piece], _Piece]:
+    """Return the function that writes two signs around a piece."""
     return lambda x: _Piece((left, x.text, right), begins="other", tall=True)
 
 
@@ -300,6 +315,7 @@ def _norm(x: _Piece) -> _Piece:
 
 
 def _exponential(base: str) -> Callable[[_Piece], _Piece]:
+    """Return the function that writes a piece as the exponent of ``e`` or ``2``."""
     return lambda x: _Piece((base, "^{", x.text, "}"), POWER, "number" if base == "2" else "name", "other", True)
 
 
@@ -380,11 +396,13 @@ _RELATIONS = {"<": " < ", "<=": r" \le ", ">": " > ", ">=": r" \ge ", "==": " = 
 
 
 def _number(text: str) -> _Piece:
+    """Return the LaTeX of a number, which may be a product with a power of ten, or only such a power."""
     latex = number(text)
     return _Piece(latex, _PRODUCT if "cdot" in latex else POWER if "^" in latex else ATOM, "number")
 
 
 def _name(text: str) -> _Piece:
+    """Return the LaTeX of a name; a text that begins with ``$`` is LaTeX already."""
     latex = r"\infty" if text == "inf" else text[1:] if text.startswith("$") else identifier(text)
     return _Piece(latex, begins="name", items=[] if "_" in latex else None)
 

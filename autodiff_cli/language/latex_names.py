@@ -67,10 +67,11 @@ _SPECIAL = {
 
 def escaped(text: str) -> str:
     """Escape plain text for a LaTeX document; a character that LaTeX cannot print becomes its code point, such as U+4E00."""
-    return "".join(_SPECIAL.get(character, character if _printed(character) else f"U+{ord(character):04X}") for character in text)
+    return "".join(_SPECIAL.get(char, char if _is_printed(char) else f"U+{ord(char):04X}") for char in text)
 
 
-def _printed(character: str) -> bool:
+def _is_printed(character: str) -> bool:
+    """Return whether a font of LaTeX without further packages has a character."""
     return character.isascii() or ("\u00c0" <= character <= "\u00ff" and character not in "ÐÞðþ×÷")
 
 
@@ -116,10 +117,12 @@ def bold(name: str) -> str:
 
 
 def _is_symbol(word: str) -> bool:
+    """Return whether a name is one letter, which may be Greek."""
     return len(word) == 1 or word in _GREEK
 
 
 def _word(word: str) -> str:
+    """Return the LaTeX of a part of a name: a Greek letter, another letter, a number or an upright word."""
     if word in _GREEK:
         return rf"\{word}"
     if len(word) == 1 and not word.isascii():
@@ -149,12 +152,13 @@ def function(name: str) -> str:
 
 def number(text: str) -> str:
     """Return the LaTeX of a number in the notation of the language or of Python, such as ``2.5 \\cdot 10^{-3}`` for ``2.5E-3``."""
-    if text.lstrip("+-") in CONSTANTS:
-        return text.replace(text.lstrip("+-"), CONSTANTS[text.lstrip("+-")])
+    unsigned = text.lstrip("+-")
+    if unsigned in CONSTANTS:
+        return text.replace(unsigned, CONSTANTS[unsigned])
     digits, _, exponent = text.replace("_", "").lower().partition("e")
     whole, point, decimals = digits.partition(".")
     digits = f"{whole or '0'}.{decimals}" if point and decimals else whole or "0"
     if not exponent:
         return digits
     power = f"10^{{{int(exponent)}}}"
-    return power if digits == "1" else f"-{power}" if digits == "-1" else rf"{digits} \cdot {power}"
+    return {"1": power, "-1": f"-{power}"}.get(digits, rf"{digits} \cdot {power}")

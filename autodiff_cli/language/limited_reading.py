@@ -36,9 +36,8 @@ def read_program(path: str | None) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise FileError(
-            f"{display_name(path)} is not UTF-8 text", hint=f"use {setting('at', 'x=@file')} to read numbers from a file"
-        ) from None
+        hint = f"use {setting('at', 'x=@file')} to read numbers from a file"
+        raise FileError(f"{display_name(path)} is not UTF-8 text", hint=hint) from None
 
 
 def read_bytes(path: str | None, most: int) -> bytes:

@@ -40,33 +40,28 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         ParseError: if a character does not begin a token, or a bracket is unmatched.
         LimitError: if the text would take too long to parse.
     """
-    if len(source) > limited_reading.MOST_TEXT and not lifted():
-        raise _too_long_error(f"{len(source):,} characters")
+    _check_text(source, start)
     if not _TABLES:
         _load_tables()
-    if not source.isprintable() and (control := re.search(_CONTROL, source[start:])):
-        raise _bad_character_error(source, start + control.start())
     ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
-    match = _TOKEN.match
     tokens: list[Syntax] = []
     open_brackets: list[Syntax] = []
     position = start
     while position < len(source):
-        word = match(source, position)
+        word = _TOKEN.match(source, position)
         if word is None:
             raise _bad_character_error(source, position)
-        kind, text = str(word.lastgroup), word.group()
-        span = (position, word.end())
-        position = word.end()
+        kind, text, span = str(word.lastgroup), word.group(), word.span()
+        position = span[1]
         if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
             continue
         if kind == "_SEPARATOR" and open_brackets:
             raise _open_bracket_error(open_brackets[-1], span[1], source)
         if kind == "NAME":
+            # A regular expression treats a superscript as a letter, but a name cannot contain it.
             if not text.isidentifier():
-                # A regular expression treats a superscript as a letter, but a name cannot contain it.
-                wrong = next(i for i in range(1, len(text) + 1) if not text[:i].isidentifier())
-                raise _bad_character_error(source, span[0] + wrong - 1)
+                length = next(i for i in range(len(text)) if not text[: i + 1].isidentifier())
+                raise _bad_character_error(source, span[0] + length)
             kind = keywords.get(text, kind)
         elif kind == "LITERAL":
             kind = literals[text]
@@ -84,6 +79,14 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     return tokens
 
 
+def _check_text(source: str, start: int) -> None:
+    """Raise an error if a text is too long, or contains a control character from position ``start``."""
+    if len(source) > limited_reading.MOST_TEXT and not lifted():
+        raise _too_long_error(f"{len(source):,} characters")
+    if not source.isprintable() and (control := re.search(_CONTROL, source[start:])):
+        raise _bad_character_error(source, start + control.start())
+
+
 def _open_bracket_error(opened: Syntax, end: int | None, source: str) -> ParseError:
     """Return the error for a bracket that is open where a statement ends with ``;``, or at the end of the text: ``None``."""
     closing = _OPEN[opened.text]
@@ -95,13 +98,10 @@ def _open_bracket_error(opened: Syntax, end: int | None, source: str) -> ParseEr
 
 
 def _pop_bracket(token: Syntax, open_brackets: list[Syntax], source: str) -> None:
+    """Remove the innermost open bracket from the stack; raise an error if the token does not close it."""
     if not open_brackets:
-        raise ParseError(
-            f"'{token.text}' closes nothing",
-            span=token.span,
-            source=source,
-            hint=f"remove it, or open it with '{'(' if token.text == ')' else '['}'",
-        )
+        hint = f"remove it, or open it with '{'(' if token.text == ')' else '['}'"
+        raise ParseError(f"'{token.text}' closes nothing", span=token.span, source=source, hint=hint)
     opened = open_brackets.pop()
     expected = _OPEN[opened.text]
     if expected != token.text:
@@ -110,6 +110,7 @@ def _pop_bracket(token: Syntax, open_brackets: list[Syntax], source: str) -> Non
 
 
 def _too_long_error(size: str) -> LimitError:
+    """Return the error for a program of too many characters or tokens; ``size`` says how many of which."""
     hint = f"lift the limit with {setting('no_limits')} if the command supports it"
     return LimitError(f"the expression is too long: {size}", hint=hint)
 
@@ -141,6 +142,7 @@ _CHARACTER_HINTS = {
 
 
 def _bad_character_error(source: str, position: int) -> ParseError:
+    """Return the error for a character that does not begin a token, with what to write instead if it is a common sign."""
     character, before = source[position], source[:position]
     label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
     if character in "\"'" and before.endswith(character):  # three quotes, as in Python
@@ -179,6 +181,9 @@ def parse(source: str) -> Syntax:
 def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
     """Return the tree of a list of tokens that ends with ``$END``.
 
+    This is a shift-reduce parser.  In a state, the next token leads to an action: a number of at least 0 is the state after the
+    token is shifted, a negative one is ``~rule`` for the rule by which the last values are reduced to one.
+
     Raises:
         ParseError: if the tokens are not a valid program; the error has the position and, for common mistakes, a hint.
     """
@@ -214,7 +219,10 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
 
 
 def _reduce(kind: str, parts: list[Syntax], places: Sequence[int], inlined: Sequence[int], transparent: bool, span: Span) -> Syntax:
-    """Return the node of a grammar rule from its parts; ``inlined`` parts are lists whose children become those of the node."""
+    """Return the node of a grammar rule from the parts that its right side matched, of which it keeps those at ``places``.
+
+    Parts at ``inlined`` are repetitions, whose children become those of the node.  A ``transparent`` node of one part is that part.
+    """
     if transparent and len(places) == 1:
         return parts[places[0]]
     children: list[Syntax] = []
@@ -271,16 +279,17 @@ def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
 
 def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
     """Return the first comma of a statement without brackets around it, if the token at ``index`` is unexpected because of it."""
-    first = _statement_start(tokens, index)
-    names = first < index and all(token.kind in ("NAME", "COMMA") for token in tokens[first:index])
-    comma = next((i for i in range(first + 1, index + 1) if tokens[i].kind == "COMMA"), None) if names else index
-    if comma is None or comma == first or tokens[comma].kind != "COMMA":
+    first, comma = _statement_start(tokens, index), index
+    if first < index and all(token.kind in ("NAME", "COMMA") for token in tokens[first:index]):  # as in "a, b = 1"
+        comma = next((i for i in range(first + 1, index) if tokens[i].kind == "COMMA"), index)
+    if comma == first or tokens[comma].kind != "COMMA":
         return None
     depth = sum((token.text in _OPEN) - (token.text in _OPEN.values()) for token in tokens[first:comma])
     return comma if depth == 0 else None
 
 
 def _statement_start(tokens: list[Syntax], index: int) -> int:
+    """Return the position of the first token of the statement that contains the token at ``index``."""
     return next((i for i in range(index, 0, -1) if tokens[i - 1].kind == "_SEPARATOR"), 0)
 
 
@@ -318,37 +327,38 @@ _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
 
 def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
+    """Return the error for the token at ``index``; ``expected`` has the kinds of tokens that may stand there as keys."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
-    text = token.text.strip() or "the end of the line"
     if before is not None and token.kind == "STRING" and before.span[1] == token.span[0]:
         return _bad_character_error(source, token.span[0])
     if before is not None and before.kind in _OPERAND_END and token.kind in _OPERAND_START:
         span: Span = (before.span[0], token.span[1])
         left = source[before.span[0] : before.span[1]]
         right = "(...)" if token.kind == "LPAR" else token.text
-        return ParseError(
-            f"missing operator between '{before.text}' and '{token.text}'",
-            span=span,
-            source=source,
-            hint=_function_power_hint(tokens, index) or _hint_between_operands(before, left, right),
-        )
+        hint = _function_power_hint(tokens, index) or _hint_between_operands(before, left, right)
+        return ParseError(f"missing operator between '{before.text}' and '{token.text}'", span=span, source=source, hint=hint)
     comma = _outer_comma(tokens, index)
     if comma is not None:
         return ParseError("unexpected ','", span=tokens[comma].span, source=source, hint=_comma_hint(source, tokens, comma))
-    if token.kind == "$END" or token.kind == "_SEPARATOR":
+    if token.kind in ("$END", "_SEPARATOR"):
         assert before is not None
-        hint = "complete the expression"
-        return ParseError(f"the expression is incomplete after '{before.text}'", span=before.span, source=source, hint=hint)
-    hint = ""
+        message = f"the expression is incomplete after '{before.text}'"
+        return ParseError(message, span=before.span, source=source, hint="complete the expression")
+    message = f"unexpected '{token.text.strip()}'"
+    return ParseError(message, span=token.span, source=source, hint=_unexpected_token_hint(token, before, expected))
+
+
+def _unexpected_token_hint(token: Syntax, before: Syntax | None, expected: dict[str, int]) -> str | None:
+    """Return a hint for a sign or a word that cannot follow the token ``before``, which is ``None`` at the beginning."""
     if token.kind == "EQUAL":
-        hint = "write == to compare, or put 'name = expression' at the start of a statement"
-    elif token.kind == "COLON" and _TABLES["literals"][".."] in expected:
-        hint = "write the range of an index with two dots: i=1..10"
-    elif text == ">" and before is not None and before.text in ("-", "=") and before.span[1] == token.span[0]:
-        hint = "write a function as f(x) = x**2; in a program, also as lambda x: x**2"
-    elif before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
-        hint = f"write a value before '{text}'"
-    elif token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):
-        hint = "write a conditional as 'a if condition else b'"
-    return ParseError(f"unexpected '{text}'", span=token.span, source=source, hint=hint or None)
+        return "write == to compare, or put 'name = expression' at the start of a statement"
+    if token.kind == "COLON" and _TABLES["literals"][".."] in expected:
+        return "write the range of an index with two dots: i=1..10"
+    if token.text == ">" and before is not None and before.text in ("-", "=") and before.span[1] == token.span[0]:
+        return "write a function as f(x) = x**2; in a program, also as lambda x: x**2"
+    if before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
+        return f"write a value before '{token.text.strip()}'"
+    if token.kind in ("IF", "ELSE") or ("ELSE" in expected and "RPAR" not in expected):
+        return "write a conditional as 'a if condition else b'"
+    return None

@@ -146,11 +146,12 @@ def binding(node: Syntax) -> Binding | None:
         if not defines or operands[0].kind not in ("keyword", "equation"):
             return None
         first = operands[0]
-    left = first.children[0]
-    listed = left.children if left.kind == "list" else []
-    names = [left] if left.kind == "NAME" else [item.children[0] for item in listed if item.kind == "name"]
-    rest = [_as_equation(operand) if node.children[0].text == "root" else operand for operand in operands if operand is not first]
-    return Binding([name.text for name in names], first.children[1:], rest)
+    left = first.children[0]  # the token of a name, or a list of names as in root([x, y]=[1, 2], ...)
+    items = left.children if left.kind == "list" else []
+    names = [left] if left.kind == "NAME" else [item.children[0] for item in items if item.kind == "name"]
+    rest = [operand for operand in operands if operand is not first]
+    inside = map(_as_equation, rest) if node.children[0].text == "root" else rest
+    return Binding([name.text for name in names], first.children[1:], list(inside))
 
 
 def _as_equation(argument: Syntax) -> Syntax:
@@ -225,6 +226,8 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     operator = OPERATORS.get(kind)
     if operator is not None:
         return _operation_parts(operator, children)
+    if kind in STATEMENTS:
+        return _statement_parts(node)
     if kind == "conditional":
         return [(children[0], OR), " if ", (children[1], OR), " else ", (children[2], CONDITIONAL)]
     if kind == "comparison":
@@ -239,28 +242,15 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
         return [(children[0], POSTFIX), ".", children[1].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "call":
         return [children[0].text, "(", *_comma_separated(arguments(node)), ")"]
-    if kind in ("assignment", "keyword"):
-        equals = " = " if kind == "assignment" else "="
-        return [children[0].text, equals, (children[1], CONDITIONAL)]
+    if kind == "keyword":
+        return [children[0].text, "=", (children[1], CONDITIONAL)]
     if kind == "index_range":
         dots = " .. " if any(limit.kind == "number" and "." in limit.children[0].text for limit in children[1:]) else ".."
         return [children[0].text, "=", (children[1], CONDITIONAL), dots, (children[2], CONDITIONAL)]
-    if kind in ("definition", "equation"):
-        return [(children[0], POSTFIX if kind == "definition" else CONDITIONAL), " = ", (children[1], CONDITIONAL)]
-    if kind == "definition_with_grad":
-        partials = _comma_separated(children[3].children)
-        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *partials, ")"]
-    if kind == "unpack":
-        names = [name.text for name in children[:-1]]
-        return [", ".join(names), "," * (len(names) == 1), " = ", (children[-1], CONDITIONAL)]
+    if kind == "equation":
+        return [(children[0], CONDITIONAL), " = ", (children[1], CONDITIONAL)]
     if kind == "lambda":
         return ["lambda ", ", ".join(name.text for name in children[1:-2]), ": ", (children[-1], CONDITIONAL)]
-    if kind == "augmented":
-        return [(children[0], POSTFIX), f" {children[1].text} ", (children[2], CONDITIONAL)]
-    if kind == "set_attribute":
-        return [(children[0], POSTFIX), ".", children[1].text, " = ", (children[2], CONDITIONAL)]
-    if kind == "set_index":
-        return [(children[0], POSTFIX), "[", *_comma_separated(children[1].children), "] = ", (children[2], CONDITIONAL)]
     if kind == "list":
         return ["[", *_comma_separated(children), "]"]
     if kind == "start":
@@ -272,7 +262,30 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     return [children[0].text if children else node.text]
 
 
+def _statement_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
+    """Return the parts of a statement that is not an expression; see ``_printed_parts``."""
+    kind, children = node.kind, node.children
+    if kind == "assignment":
+        return [children[0].text, " = ", (children[1], CONDITIONAL)]
+    if kind == "definition":
+        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL)]
+    if kind == "definition_with_grad":
+        partials = _comma_separated(children[3].children)
+        return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *partials, ")"]
+    if kind == "unpack":
+        names = [name.text for name in children[:-1]]
+        return [", ".join(names), "," * (len(names) == 1), " = ", (children[-1], CONDITIONAL)]
+    if kind == "augmented":
+        return [(children[0], POSTFIX), f" {children[1].text} ", (children[2], CONDITIONAL)]
+    if kind == "set_attribute":
+        return [(children[0], POSTFIX), ".", children[1].text, " = ", (children[2], CONDITIONAL)]
+    if kind == "set_index":
+        return [(children[0], POSTFIX), "[", *_comma_separated(children[1].children), "] = ", (children[2], CONDITIONAL)]
+    return [children[0].text]
+
+
 def _operation_parts(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
+    """Return the parts of an operation; see ``_printed_parts``."""
     if operator.arity == 1:
         return [operator.text, (operands[0], operator.level)]
     if operator.associates == "right":
