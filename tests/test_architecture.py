@@ -59,7 +59,7 @@ BUDGETS = {
     "precise": 2159,
     "report": 1581,
     "root": 1612,
-    "script": 1526,
+    "script": 1543,
     "solvers": 12586,
     "symbolic": 4878,
     "utils": 279,

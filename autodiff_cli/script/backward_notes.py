@@ -26,12 +26,12 @@ class History:
     """The assignments that a program has run so far."""
 
     def __init__(self) -> None:
-        self._entries: list[tuple[Syntax, bool]] = []
-        self._of: dict[str, list[int]] = {}
-        self._roots: dict[int, tuple[Syntax, list[Syntax], int]] = {}
+        self._entries: list[tuple[Syntax, bool]] = []  # each assignment, and whether its value has a graph
+        self._places: dict[str, list[int]] = {}  # the places of the assignments to each name in the entries
+        self._roots: dict[int, tuple[Syntax, list[Syntax], int]] = {}  # a statement, its roots, and how often it ran
 
     def roots(self, tree: Syntax) -> list[Syntax]:
-        """Return the roots of the backward passes in a statement, for which notes are computed."""
+        """Return the roots of the backward passes in a statement, for which notes are computed; each call counts as one run."""
         tree, roots, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)
         self._roots[id(tree)] = (tree, roots, turns + 1)
         return roots if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
@@ -54,7 +54,7 @@ class History:
         parts = value if isinstance(value, (tuple, list)) else (value,)
         recorded = any(isinstance(part, Tensor) and part._requires_grad and not part.is_leaf for part in parts)
         for name in names:
-            self._of.setdefault(name, []).append(len(self._entries))
+            self._places.setdefault(name, []).append(len(self._entries))
         self._entries.append((tree, recorded))
 
     def before(self, tree: Syntax) -> tuple[list[Syntax], set[str]] | None:
@@ -69,23 +69,22 @@ class History:
         outside: set[str] = set()
         wanted = [(name, len(self._entries)) for name in names_in(tree)]
         while wanted:
-            name, end = wanted.pop()
-            mine = self._of.get(name, [])
-            earlier = [i for i in mine[-MOST_STATEMENTS:] if i < end]
-            index = earlier[-1] if earlier else None
+            name, end = wanted.pop()  # the value of a name before the entry ``end``
+            places = self._places.get(name, [])
+            index = next((i for i in reversed(places[-MOST_STATEMENTS:]) if i < end), None)
+            if index in included:
+                continue
             if index is not None and self._entries[index][1]:
-                if index not in included:
-                    included.add(index)
-                    if id(self._entries[index][0]) in trees:
-                        return None  # the value depends on a value of the same statement in an earlier turn of a loop
-                    trees.add(id(self._entries[index][0]))
-                    wanted += [(other, index) for other in names_in(self._entries[index][0].children[-1])]
-            elif (index is None and mine) or (index is not None and index != mine[-1]):
-                return None
+                statement = self._entries[index][0]
+                if id(statement) in trees or len(included) >= MOST_STATEMENTS:
+                    return None  # the value may depend on one of the same statement in an earlier turn of a loop
+                included.add(index)
+                trees.add(id(statement))
+                wanted += [(other, index) for other in names_in(statement.children[-1])]
+            elif index != (places[-1] if places else None):
+                return None  # the name has another value now
             else:
                 outside.add(name)
-            if len(included) > MOST_STATEMENTS:
-                return None
         return [self._entries[i][0] for i in sorted(included)], outside
 
 

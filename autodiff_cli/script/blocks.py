@@ -71,24 +71,30 @@ class Blocks(Machine):
 
         The iterator must be closed if a statement fails, so that the modes are restored.
         """
-        block = node.children[-1]
+        try:
+            yield from self._loop(node) if node.kind == "for" else self._in_modes(node)
+        except AutodiffError as error:  # of the header, because the statements are run elsewhere
+            raise error.at(node.span, self.source) from None
+
+    def _loop(self, node: Syntax) -> Generator[Syntax]:
+        """Yield the statements of a ``for`` once for each value of the index, to which its name is set."""
+        name, header, block = node.children
+        turns = self._range(header)
+        self.count(node, max(0, -((turns.start - turns.stop) // turns.step)))  # len() fails above 2**63
+        for index in turns:
+            self.count(node)
+            self._set(name.text, Index(index), header)
+            yield from block.children
+
+    def _in_modes(self, node: Syntax) -> Generator[Syntax]:
+        """Yield the statements of a ``with`` inside its modes, which end in reverse order."""
         entered = []
         try:
-            if node.kind == "for":
-                turns = self._range(node.children[1])
-                self.count(node, max(0, -((turns.start - turns.stop) // turns.step)))  # len() fails above 2**63
-                for index in turns:
-                    self.count(node)
-                    self._set(node.children[0].text, Index(index), node.children[1])
-                    yield from block.children
-                return
             for tree in node.children[:-1]:
                 context = self._context(tree)
                 context.__enter__()
                 entered.append(context)
-            yield from block.children
-        except AutodiffError as error:  # of the header, because the statements are run elsewhere
-            raise error.at(node.span, self.source) from None
+            yield from node.children[-1].children
         finally:
             for context in reversed(entered):
                 context.__exit__(None, None, None)
@@ -103,6 +109,7 @@ class Blocks(Machine):
         return range(*values)
 
     def _context(self, tree: Syntax) -> Any:
+        """Return the context manager of a mode in the header of a ``with``, which is a name or a call."""
         name = tree.children[0].text
         values = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
         named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
@@ -161,6 +168,7 @@ class Blocks(Machine):
             self.functions[function.name] = function
 
     def _lambda(self, node: Syntax) -> UserFunction:
+        """Return the function without a name that a ``lambda`` makes."""
         parameters = [new_tree("name", name) for name in node.children[1:-2]]
         signature = new_tree("call", new_token("NAME", "lambda"), new_tree("arguments", *parameters))
         return UserFunction(Syntax("definition", [signature, node.children[-1]], "", node.span), self._scope)
@@ -168,13 +176,12 @@ class Blocks(Machine):
     def _format_string(self, node: Syntax) -> Any:
         """Return the work of a format string: the values of its fields, and the text that joins them."""
         parts = node.children[0].children
-        result = [part for part in parts if part.kind == "field"]
 
-        def join(node: Syntax, values: list[Any]) -> str:
-            left = iter(values)
-            return "".join(format_value(next(left), part.text) if part.kind == "field" else part.text for part in parts)
+        def join(_: Syntax, values: list[Any]) -> str:
+            rest = iter(values)
+            return "".join(format_value(next(rest), part.text) if part.kind == "field" else part.text for part in parts)
 
-        return after(node, [part.children[0] for part in result], join)
+        return after(node, [part.children[0] for part in parts if part.kind == "field"], join)
 
 
 def iterate(statements: Sequence[Syntax]) -> Generator[Syntax]:

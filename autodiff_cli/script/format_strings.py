@@ -68,6 +68,7 @@ def _field_ends(source: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _check_specification(specification: str, span: tuple[int, int], source: str) -> None:
+    """Raise an error if a format specification is not one of numbers, or makes too wide a text."""
     matched = _SPECIFICATION.fullmatch(specification)
     if matched is None or any(int(digits or 0) > _MOST_WIDE for digits in matched.groups()):
         hint = f"write it as in {{x:.4f}}, with at most {_MOST_WIDE} characters"

@@ -8,7 +8,7 @@ that change tensors (``x.grad = none``, ``x[0] = 1``, ``x -= 0.1*g``), functions
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -165,9 +165,7 @@ class Interpreter(Blocks):
         """Run a statement outside of functions, and show its value."""
         value = self.evaluate(tree)
         self._remember(tree, value)
-        last = tree.children[1 if tree.kind == "method" else 0] if tree.kind in ("call", "method") else None
-        silent = value is None or (last is not None and (last.text in SILENT or last.text.endswith("_")))
-        if not (silent or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled))):
+        if not _is_silent(tree, value):
             self._show_value(tree, value)
 
     def _show(self, node: Syntax) -> None:
@@ -215,18 +213,15 @@ class Interpreter(Blocks):
         if value is None:
             return {**dict.fromkeys(TensorRow.__annotations__), "name": name, "expression": name, "shape": None}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
-            raise ArgumentError(
-                f"show requires tensors, not {value_description(value)}",
-                span=tree.span,
-                source=self.source,
-                hint=f"use print({name})",
-            )
+            message = f"show requires tensors, not {value_description(value)}"
+            raise ArgumentError(message, span=tree.span, source=self.source, hint=f"use print({name})")
         try:
             return TensorRow.from_tensor(self.tensors.as_tensor(value), name, self.expressions.get(name, name))._asdict()
         except AutodiffError as error:
             raise error.at(tree.span, self.source) from None
 
     def _all_rows(self) -> list[dict[str, Any]]:
+        """Return the rows of the table of ``show`` without names: one for each name of a tensor, except ``_``."""
         tensors = [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
         return [TensorRow.from_tensor(tensor, name, self.expressions[name])._asdict() for name, tensor in tensors]
 
@@ -235,6 +230,7 @@ class Interpreter(Blocks):
         return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *WORDS}
 
     def members(self, thing: object) -> set[str]:
+        """Return the methods and attributes of PyTorch that a value has."""
         kind = listed_class(thing)
         return {*METHODS.get(kind, ()), *ATTRIBUTES.get(kind, ())}
 
@@ -273,11 +269,10 @@ class Interpreter(Blocks):
         """Give the name of a number its new value, as in ``i += 1``."""
         name = node.children[0].children[0].text
         if name not in (self._scope if self._depth else self.names):
-            known = name in self.names
-            raise ArgumentError(
-                f"'{name}' is not a local name of the function" if known else f"'{name}' is a constant and cannot be changed",
-                hint="give it to the function as an argument" if known else f"assign it to a variable first: y = {name}",
-            )
+            message, hint = f"'{name}' is a constant and cannot be changed", f"assign it to a variable first: y = {name}"
+            if name in self.names:  # of the program, in a function
+                message, hint = f"'{name}' is not a local name of the function", "give it to the function as an argument"
+            raise ArgumentError(message, hint=hint)
         self._set(name, self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node), node)
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
@@ -291,6 +286,7 @@ class Interpreter(Blocks):
         return result
 
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
+        """Set an attribute of a tensor, as in ``x.grad = none``; a number becomes a tensor, except for ``requires_grad``."""
         name = node.children[1].text
         if not isinstance(target, Tensor) or name not in SETTABLE:
             hint = f"set one of the attributes {', '.join(SETTABLE)}"
@@ -379,31 +375,30 @@ class Interpreter(Blocks):
             named = {"dtype": self.dtype, **named}
         return call_with_values(name, ACTIONS[name], values, named, self._argument, unconverted=True)
 
-    def _callable(self, value: object) -> Any:
-        """Convert a function of the language to a Python function; return any other value unchanged."""
-        if isinstance(value, UserFunction):
+    def _callable(self, value: UserFunction) -> Callable[..., Any]:
+        """Return a function of the program as a function of Python, whose result is a tensor, a tuple or ``None``."""
 
-            def function(*arguments: Any) -> Any:
-                result = self.call(value, arguments)
-                return result if isinstance(result, tuple) or result is None else self.tensors.as_tensor(result)
+        def function(*arguments: Any) -> Any:
+            result = self.call(value, arguments)
+            return result if isinstance(result, tuple) or result is None else self.tensors.as_tensor(result)
 
-            return function
-        return value.function if isinstance(value, FunctionInfo) else value
+        return function
 
     def _argument(self, value: object) -> Any:
-        """Convert a value of the language to an argument of a Python function."""
-        if isinstance(value, _FUNCTIONS):
+        """Convert a value of the language to an argument of a Python function.
+
+        A list of tensors stays one, also if its name has the stacked tensor as its value; a list of numbers becomes a tensor.
+        """
+        if isinstance(value, FunctionInfo):
+            return value.function
+        if isinstance(value, UserFunction):
             return self._callable(value)
         for tensor, items in self._lists.values():
             if value is tensor:
                 return items
-        if isinstance(value, list):
-            return (
-                [self.tensors.as_tensor(v) for v in value]
-                if any(isinstance(v, Tensor) for v in value)
-                else self.tensors.as_tensor(value)
-            )
-        return value
+        if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
+            return [self.tensors.as_tensor(item) for item in value]
+        return self.tensors.as_tensor(value) if isinstance(value, list) else value
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         """Return ``thing.name``: an attribute of PyTorch's classes, or one of the language."""
@@ -422,5 +417,14 @@ class Interpreter(Blocks):
         return Size(map(Index, result)) if name == "shape" else result
 
 
+def _is_silent(tree: Syntax, value: object) -> bool:
+    """Return whether a statement shows no value: it has none, is not an expression, or calls a function such as ``backward``."""
+    if value is None or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
+        return True
+    name = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
+    return name in SILENT or name.endswith("_")
+
+
 def _anomaly_settings() -> tuple[bool, bool]:
+    """Return whether anomaly detection is on, and whether it checks for nan."""
     return anomaly.is_anomaly_enabled(), anomaly.is_anomaly_check_nan_enabled()

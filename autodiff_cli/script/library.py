@@ -36,8 +36,6 @@ Action = Callable[..., Any]
 
 CREATING: dict[str, Action] = {name: getattr(module, name) for module in (creation, random_numbers) for name in module.__all__}
 """The functions that create tensors."""
-
-
 ACTIONS: dict[str, Action] = {
     **CREATING,
     **{f.__name__: f for f in (reverse_mode.grad, reverse_mode.backward, gradcheck, gradgradcheck)},
@@ -178,7 +176,7 @@ def without_tensors(items: list[Any]) -> list[Any]:
 
 
 def is_whole(value: object = 0.0) -> bool:
-    """Return whether a number, or each number in a nested list, is written as a whole number."""
+    """Return whether a number, or each number in a nested list that is not empty, is written as a whole number."""
     if isinstance(value, list):
         return all(map(is_whole, value)) and value != []
     return isinstance(value, int) and not isinstance(value, bool)

@@ -43,10 +43,10 @@ _PYTHON_STATEMENTS = {
 
 
 def is_unfinished(source: str, start: int = 0) -> bool:
-    """Return whether the text ends inside a bracket or a block, so that more lines must follow."""
+    """Return whether the text ends inside a bracket or a block, so that more lines must follow; empty lines end a block."""
     first, more, inside = _first_line(source[start:])
-    opens = re.match(rf"\s*(?:{'|'.join(BLOCK_EXAMPLES)})\b", first) is not None and first.rstrip().endswith(":")
-    return inside or (opens and not source.endswith("\n\n" if more else "\n\n\n"))
+    begins_block = re.match(rf"\s*(?:{'|'.join(BLOCK_EXAMPLES)})\b", first) is not None and first.rstrip().endswith(":")
+    return inside or (begins_block and not source.endswith("\n\n" if more else "\n\n\n"))
 
 
 def ends_block(source: str, line: str) -> bool:
@@ -103,6 +103,7 @@ class _Reader:
         self._open: list[_OpenBlock] = []
 
     def read(self, start: int) -> list[Syntax]:
+        """Return the statements from position ``start``; the first line has the indentation of all lines outside blocks."""
         outermost: str | None = None
         for tokens, begins_line in _statement_tokens(tokenize(self.source, start)):
             begin = tokens[0].span[0]
@@ -144,11 +145,12 @@ class _Reader:
             raise self._misplaced(span)
 
     def _misplaced(self, span: Span) -> ParseError:
+        """Return the error for a line whose indentation is that of no block."""
         hint = "indent only the lines of a block after a colon, all by the same spaces or tabs"
         return self._error("this line is indented differently from the lines around it", span, hint)
 
     def _finish(self, block: _OpenBlock) -> None:
-        """Check and simplify a statement whose block is complete."""
+        """Check that a block is not empty; the body of a function that only returns an expression becomes this expression."""
         body = block.node.children[-1]
         if not block.inline and block.body is None:
             raise self._error(f"this '{block.word}' block is empty", block.node.span, "indent the lines of the block")
@@ -161,12 +163,15 @@ class _Reader:
         if block and block[-1].kind == "return":
             raise self._error("a statement follows 'return'", statement.span, "write 'return' at the end of the function")
         if statement.kind == "return":
-            words = [block.word for block in self._open]
-            last = max((i for i, word in enumerate(words) if word == "def"), default=len(words))
-            if "def" not in words or "for" in words[last:]:
-                where = "inside a loop" if "def" in words else "outside a function"
-                raise self._error(f"'return' {where}", statement.span, f"end a function with it; {PACKAGE}")
+            self._check_return(statement)
         block.append(statement)
+
+    def _check_return(self, statement: Syntax) -> None:
+        """Raise an error unless a ``return`` is in a function, and not in a loop of this function."""
+        words = [block.word for block in reversed(self._open) if block.word != "with"]
+        if words[:1] != ["def"]:
+            where = "inside a loop" if "def" in words else "outside a function"
+            raise self._error(f"'return' {where}", statement.span, f"end a function with it; {PACKAGE}")
 
     def _enter(self, tokens: list[Syntax], indent: str) -> list[Syntax]:
         """Open a block, and return the tokens after its colon."""
@@ -192,9 +197,11 @@ class _Reader:
         return rest
 
     def _wrong_header(self, message: str, word: str, span: Span) -> ParseError:
+        """Return the error for the header of a block, with an example of a block of this word as its hint."""
         return self._error(message, span, f"write it as in '{BLOCK_EXAMPLES[word]}'")
 
     def _error(self, message: str, span: Span, hint: str) -> ParseError:
+        """Return a syntax error at a place of the source."""
         return ParseError(message, span=span, source=self.source, hint=hint)
 
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
@@ -254,6 +261,7 @@ class _Reader:
         return trees
 
     def _parsed(self, tokens: list[Syntax]) -> Syntax:
+        """Return the tree of a statement, after ``f`` with a text became a format string, and ``lambda`` a word of its own."""
         prepared: list[Syntax] = []
         for i, token in enumerate(tokens):
             before = prepared[-1] if prepared else None

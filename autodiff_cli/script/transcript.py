@@ -41,7 +41,7 @@ class Transcript(CommandResult):
 
 
 def record(source: str, shown: StatementOutput) -> Record:
-    """Return the record of a statement: its line number, its text and its output."""
+    """Return the record of a statement of the program ``source``: its line number, its text and its output."""
     start, end = shown.tree.span
     step: Record = {"line": source.count("\n", 0, start) + 1, "statement": source[start:end]}
     if shown.rows is not None:
