@@ -39,7 +39,7 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10075,
-    "cli": 4122,
+    "cli": 4148,
     "code_generation": 1123,
     "compiler": 2940,
     "data": 5735,

@@ -17,10 +17,10 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def _byte_size(text: str) -> int:
-    """Return a number of bytes, such as ``64M``."""
+    """Return the number of bytes in a text such as ``64M`` or ``1.5 GiB``, which must not be 0."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
-    if not size:
+    if size == 0:
         raise click.UsageError(f"--partition-bytes: '{text}' is not a size such as 64M")
     return size
 
@@ -38,36 +38,44 @@ class Cluster(NamedTuple):
         """The engine of one process: machine code, NumPy, or machine code if there are enough rows."""
         return self.engine if self.engine in ("llvm", "numpy") else "auto"
 
+    @property
+    def _uses_dask(self) -> bool:
+        return self.engine not in _LOCAL
+
     def settings(self, target: str | None, unbuffered: bool) -> PartSettings | None:
-        """Return the settings for an evaluation in parts; ``None`` to compute one file in this process.
+        """Return the settings for an evaluation in parts that writes to ``target``; ``None`` to compute one file in this process.
 
         Raises:
-            click.UsageError: if two options exclude each other.
+            click.UsageError: if the engine is unknown, or two options exclude each other.
         """
         from autodiff_cli.data import output
 
-        dask, many = self.engine not in _LOCAL, output.is_folder(target)
-        is_address = dask and self.engine != "dask"
-        if is_address and ":" not in self.engine:
-            raise click.UsageError(
-                f"unknown engine '{self.engine}'\n  hint: use local, numpy, llvm, dask, or the address of a Dask scheduler"
-            )
-        if self.partition_bytes is not None and not (dask or many):
-            raise click.UsageError("--partition-bytes applies only to a cluster\n  hint: add --engine dask")
-        if self.resume and not many:
-            raise click.UsageError("--resume continues an output of many files\n  hint: name a folder: -o out/")
-        if not dask and not many:
+        in_folder = output.is_folder(target)
+        self._check(in_folder, unbuffered)
+        if not (self._uses_dask or in_folder):
             return None
-        if unbuffered:
-            raise click.UsageError(f"--unbuffered is for a stream, but {'--engine dask' if dask else '-o FOLDER'} reads files")
-        if is_address and self.threads is not None:
-            raise click.UsageError("--threads is for this machine, but --engine names another cluster")
         from autodiff_cli.compiler.threads import processors
         from autodiff_cli.data.parts.coordinator import PartSettings
         from autodiff_cli.data.parts.partitions import BYTES
 
-        cluster = self.engine if dask else None
+        cluster = self.engine if self._uses_dask else None
         return PartSettings(cluster, self.threads or processors(), self.partition_bytes or BYTES, self.resume)
+
+    def _check(self, in_folder: bool, unbuffered: bool) -> None:
+        """Raise an error if the engine is unknown, or two options exclude each other; ``in_folder`` describes the output."""
+        is_address, in_parts = self._uses_dask and self.engine != "dask", self._uses_dask or in_folder
+        if is_address and ":" not in self.engine:
+            hint = "use local, numpy, llvm, dask, or the address of a Dask scheduler"
+            raise click.UsageError(f"unknown engine '{self.engine}'\n  hint: {hint}")
+        if self.partition_bytes is not None and not in_parts:
+            raise click.UsageError("--partition-bytes applies only to a cluster\n  hint: add --engine dask")
+        if self.resume and not in_folder:
+            raise click.UsageError("--resume continues an output of many files\n  hint: name a folder: -o out/")
+        if unbuffered and in_parts:
+            reader = "--engine dask" if self._uses_dask else "-o FOLDER"
+            raise click.UsageError(f"--unbuffered is for a stream, but {reader} reads files")
+        if is_address and self.threads is not None:
+            raise click.UsageError("--threads is for this machine, but --engine names another cluster")
 
 
 cluster = options.together(

@@ -31,18 +31,14 @@ GROUPS = {
         "graph": "Show the graph as a tree, a picture or data.",
         "plot": "Plot the value and its derivatives over a range.",
     },
-    "Check": {
-        "gradcheck": "Check derivatives, including those found by hand.",
-    },
+    "Check": {"gradcheck": "Check derivatives, including those found by hand."},
     "Solve": {
         "root": "Find where equations hold, and verify it.",
         "minimize": "Find a local minimum, with bounds and constraints, and verify it.",
         "fit": "Fit the parameters of a model to the columns of a file.",
         "propagate": "Compute the uncertainty of a result from those of its inputs.",
     },
-    "Data": {
-        "map": "Compute the value and derivatives for every row of a file.",
-    },
+    "Data": {"map": "Compute the value and derivatives for every row of a file."},
     "Programs": {
         "run": "Run a file of autograd statements.",
         "repl": "Start an interactive session.",
@@ -54,8 +50,6 @@ GROUPS = {
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 _TOGETHER = {"grad": "eval", **dict.fromkeys(("jacobian", "hessian", "jvp", "vjp", "hvp"), "products")}
 """The modules that define several commands, by command; each command is a function with the same name."""
-
-
 CONTEXT: dict[str, Any] = {"max_content_width": 100}
 """The settings of every click context."""
 _WELCOME = """\

@@ -53,59 +53,64 @@ def completions(args: Sequence[str], incomplete: str) -> Items:
     context = click.Context(cli, info_name="autodiff", resilient_parsing=True, **CONTEXT)
     if not args:
         if incomplete.startswith("-"):
-            return _option_names(cli.get_params(context), incomplete, {})
+            return _parameter_completions(cli.get_params(context), [], incomplete)
         return _with_prefix(incomplete, [*COMMANDS.items(), ("help", "Describe a command.")])
     if args == ["help"]:
         return _with_prefix(incomplete, COMMANDS.items())
     command = cli.get_command(context, args[0])
     if command is None:
         return []
-    parameters = command.get_params(context)
-    named = {name: p for p in parameters if isinstance(p, click.Option) for name in (*p.opts, *p.secondary_opts)}
-    line = _parsed_line(args[1:], named)
+    return _parameter_completions(command.get_params(context), args[1:], incomplete)
+
+
+def _parameter_completions(parameters: Sequence[click.Parameter], args: Sequence[str], incomplete: str) -> Items:
+    """Return the completions of a word after the name of a command, which has these options and arguments."""
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
+    by_name = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
+    line = _parsed_line(args, by_name)
     name, equals, value = incomplete.partition("=")
     if line.waiting is not None:
         return _values(line.waiting, incomplete, line)
-    if equals and name in named:
-        return [_prefixed(item, f"{name}=") for item in _values(named[name], value, line)]
-    result = _option_names(parameters, incomplete, line.options) if incomplete.startswith("-") else []
-    arguments = [p for p in parameters if isinstance(p, click.Argument)]
+    if equals and name in by_name:
+        return [_prefixed(item, f"{name}=") for item in _values(by_name[name], value, line)]
+    result = _option_names(options, incomplete, line) if incomplete.startswith("-") else []
+    arguments = [parameter for parameter in parameters if isinstance(parameter, click.Argument)]
     taken = len(line.positional)
     if not result and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):
         return _values(arguments[min(taken, len(arguments) - 1)], incomplete, line)
-    return result if incomplete else _option_names(parameters, "--", line.options)
+    return result if incomplete else _option_names(options, "--", line)
 
 
-def _parsed_line(args: Sequence[str], named: Mapping[str, click.Option]) -> _Line:
-    """Group the words before the cursor into arguments and options; ``named`` has the options by their names."""
+def _parsed_line(args: Sequence[str], by_name: Mapping[str, click.Option]) -> _Line:
+    """Group the words before the cursor into arguments and options; ``by_name`` has the options of the command."""
     line = _Line()
     words = iter(args)
     for word in words:
         name, equals, value = word.partition("=")
-        option = named.get(name) or named.get(word)
+        option = by_name.get(name) or by_name.get(word)
         if option is None:
             line.positional.append(word)
             continue
-        given = line.options.setdefault(str(option.name), [])
+        values = line.options.setdefault(str(option.name), [])
         if equals:
-            given.append(value)
+            values.append(value)
         elif not option.is_flag and not option.count:
             following = next(words, None)
             if following is None:
                 line.waiting = option
             else:
-                given.append(following)
+                values.append(following)
     return line
 
 
-def _option_names(parameters: Iterable[click.Parameter], incomplete: str, given: Mapping[str, list[str]]) -> Items:
-    """Return the names of options that begin as the typed word does, without those that are given already."""
+def _option_names(options: Iterable[click.Option], incomplete: str, line: _Line) -> Items:
+    """Return the names of options that begin as the typed word does, without those that the line has already."""
     return [
         CompletionItem(name, help=option.help)
-        for option in parameters
-        if isinstance(option, click.Option) and not option.hidden and (option.multiple or option.name not in given)
+        for option in options
+        if not option.hidden and (option.multiple or option.name not in line.options)
         for name in (*option.opts, *option.secondary_opts)
-        if name.startswith(incomplete) and (name.startswith("--") or incomplete != "--")
+        if name.startswith(incomplete)
     ]
 
 
@@ -119,17 +124,20 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
         return _last_of_list(incomplete, [*every, *_variables(line)])
     if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):
         return _files(incomplete)
+    if metavar == "EXPR" and incomplete.startswith("@"):
+        return _files(incomplete[1:], "@")
     if metavar == "EXPR":
-        return (
-            _files(incomplete[1:], "@")
-            if incomplete.startswith("@")
-            else _function_names(incomplete, _names_in_scope(incomplete, line))
-        )
+        return _function_names(incomplete, _names_in_scope(incomplete, line))
     if metavar.startswith("NAME="):
         return _bindings(incomplete, line)
     if isinstance(parameter, click.Argument):
         return _function_names(incomplete, call="") if parameter.name == "words" else []
-    listed = _LISTED.search(getattr(parameter, "help", None) or "")
+    return _choices(metavar, getattr(parameter, "help", None) or "", incomplete)
+
+
+def _choices(metavar: str, help_text: str, incomplete: str) -> Items:
+    """Return the completions among the values that the help text lists, or that the metavar separates by ``|`` or commas."""
+    listed = _LISTED.search(help_text)
     if metavar in ("NAME", "CODEC") and listed:
         return _with_prefix(incomplete, listed.group().split(", "))
     words = re.split("[|,]", metavar.partition("[")[0])
@@ -144,21 +152,21 @@ def _with_prefix(incomplete: str, values: Iterable[str | tuple[str, str]]) -> It
 
 
 def _last_of_list(incomplete: str, names: Iterable[str]) -> Items:
-    """Return the names that complete the last one of a list with commas."""
+    """Return the completions of a list with commas: the names that complete its last name, each after the names before it."""
     before, comma, last = incomplete.rpartition(",")
     return [_prefixed(item, before + comma) for item in _with_prefix(last, names)]
 
 
 def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
-    """Put the text before the cursor in front of a completion, because it replaces the whole word."""
-    item.value = prefix + item.value
-    if item.signature:
-        item._info["signature"] = prefix + item.signature
-    return item
+    """Return a completion with the text before the cursor in front, because it replaces the whole word."""
+    return CompletionItem(prefix + item.value, help=item.help, signature=item.signature and prefix + item.signature)
 
 
 def _function_names(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
-    """Return the functions, constants and ``names`` that complete the last word of an expression."""
+    """Return the functions, constants and ``names`` that complete the last word of an expression.
+
+    ``call`` is written after the name of a function; if it is empty, the whole text is the beginning of such a name.
+    """
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.evaluation.names import CONSTANTS
@@ -166,22 +174,23 @@ def _function_names(text: str, names: Iterable[str] = (), call: str = "(") -> It
     matched = _WORD.search(text)
     word = matched.group() if matched else "" if call else text
     before = text[: len(text) - len(word)]
-    method = before.endswith(".")
+    is_method = before.endswith(".")
     if call and not word:  # all functions would be too many
-        return [] if method or _NUMBER_OR_END.search(text) else [CompletionItem(before + name) for name in names]
+        return [] if is_method or _NUMBER_OR_END.search(text) else [CompletionItem(before + name) for name in names]
     items = []
     for name, op in sorted(FUNCTIONS.items()):
-        if name.startswith(word) and not name.startswith("_") and (op.tensors or not method):
+        if name.startswith(word) and not name.startswith("_") and (op.tensors or not is_method):
             signature = before + name + op.signature[len(op.name) :] if call else ""
             items.append(CompletionItem(before + name + call, help=op.summary, signature=signature))
-    if call and not method:
+    if call and not is_method:
         items += [_prefixed(item, before) for item in _with_prefix(word, [*names, *CONSTANTS])]
     return items
 
 
 def _names_in_scope(text: str, line: _Line) -> list[str]:
     """Return the names of an expression up to its last word, which is being typed, and those with values."""
-    return list(dict.fromkeys([*_assigned_names(text), *_variables(replace(line, positional=[_WORD.sub("", text)]))]))
+    before = replace(line, positional=[_WORD.sub("", text)])
+    return list(dict.fromkeys([*_assigned_names(text), *_variables(before)]))
 
 
 def _assigned_names(text: str) -> list[str]:
@@ -224,12 +233,12 @@ def _files(start: str, before: str = "") -> Items:
     """Return the files and folders whose path begins with ``start``, each after the text ``before``."""
     folder, slash, begun = start.rpartition("/")
     try:
-        with os.scandir(os.path.expanduser(folder + slash) or ".") as found:
-            entries = sorted((entry.name, entry.is_dir()) for entry in found)
+        with os.scandir(os.path.expanduser(folder + slash) or ".") as entries:
+            names = sorted((entry.name, entry.is_dir()) for entry in entries)
     except OSError:
         return []
     return [
         CompletionItem(f"{before}{folder}{slash}{name}{'/' if is_folder else ''}")
-        for name, is_folder in entries
+        for name, is_folder in names
         if name.startswith(begun) and (begun.startswith(".") or not name.startswith("."))
     ]

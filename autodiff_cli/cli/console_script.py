@@ -54,7 +54,7 @@ def _flush_output(code: int) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        return code or 141
+        return code or 141  # 128 + SIGPIPE
     except (OSError, ValueError):  # main has already reported the error
-        return code or 5
+        return code or 5  # that of FileError
     return code

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from autodiff_cli.cli import options
 from autodiff_cli.cli.output import Output
 from autodiff_cli.cli.parsing import ExpressionCommand
+
+if TYPE_CHECKING:
+    from autodiff_cli.symbolic.differentiate import Derivatives
 
 
 @click.command("diff", cls=ExpressionCommand)
@@ -38,21 +42,21 @@ def command(at: dict[str, Any], out: Output, **settings: Any) -> None:
     from autodiff_cli.symbolic.differentiate import diff
 
     result = diff(at=at or None, **settings)
-
-    def latex() -> str:
-        import numpy as np
-
-        if result.steps:
-            from autodiff_cli.symbolic.steps import latex_rows
-
-            return latex_rows(result)
-
-        from autodiff_cli.language.latex_names import number
-        from autodiff_cli.report.numbers import exact
-
-        shown = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
-        return "".join(f"{result.as_latex(tree)}{shown.get(term, '')}\n" for term, tree in result.trees.items())
-
     if len(result.texts) == 1 and not (result.values or result.steps) and out.style in ("table", "plain"):
         out = out._replace(quiet=True)  # print only the formula
-    out.emit(result, {"latex": latex})
+    out.emit(result, {"latex": partial(_latex, result)})
+
+
+def _latex(result: Derivatives) -> str:
+    """Return the steps of a differentiation as LaTeX, or each derivative with its value if that is one number."""
+    import numpy as np
+
+    if result.steps:
+        from autodiff_cli.symbolic.steps import latex_rows
+
+        return latex_rows(result)
+    from autodiff_cli.language.latex_names import number
+    from autodiff_cli.report.numbers import exact
+
+    values = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
+    return "".join(f"{result.as_latex(tree)}{values.get(term, '')}\n" for term, tree in result.trees.items())

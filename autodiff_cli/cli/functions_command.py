@@ -30,9 +30,13 @@ def command(words: str | None, out: Output) -> None:
     from autodiff_cli.suggest import suggestion
 
     every = [*{function.name: function for function in FUNCTIONS.values()}.values(), *definitions()]
-    one = words is not None and words in FUNCTIONS
-    functions = [FUNCTIONS[words]] if words is not None and one else every if words is None else matching(every, words)
-    if not functions:
-        hint = suggestion(str(words), FUNCTIONS) or "use fewer words, or 'autodiff functions' to list all"
+    out = out._replace(paged=True)
+    if words is None:
+        out.emit(FunctionList(every, one=False))
+    elif words in FUNCTIONS:
+        out.emit(FunctionList([FUNCTIONS[words]], one=True))
+    elif functions := matching(every, words):
+        out.emit(FunctionList(functions, one=False))
+    else:
+        hint = suggestion(words, FUNCTIONS) or "use fewer words, or 'autodiff functions' to list all"
         raise UnknownName(f"no function matches '{words}'", hint=hint)
-    out._replace(paged=True).emit(FunctionList(functions, one=one))

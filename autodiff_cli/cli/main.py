@@ -12,8 +12,8 @@ from itertools import pairwise
 from autodiff_cli import signals
 from autodiff_cli.errors import AutodiffError, InternalError, OutOfMemory
 
-INTERRUPTED = 130
-"""The exit code of a command that was interrupted."""
+INTERRUPTED, _BROKEN_PIPE = 130, 141
+"""The exit codes of a command that was interrupted, and of one whose reader is gone: 128 + SIGINT and 128 + SIGPIPE."""
 _COMPLETE = "_AUTODIFF_COMPLETE"
 """The environment variable with which a shell requests completion."""
 
@@ -25,15 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
     signals.forget()
     with guarded():
-        return _run_and_report(args)
-
-
-def _run_and_report(args: list[str]) -> int:
-    """Run a command, print its error, and return the exit code."""
-    ended = run(args)
-    if signals.received:
-        return 128 + signals.received
-    return ended if isinstance(ended, int) else _report_error(ended, args)
+        ended = run(args)
+        if signals.received:
+            return 128 + signals.received
+        return ended if isinstance(ended, int) else _report_error(ended, args)
 
 
 def debugging() -> bool:
@@ -66,7 +61,7 @@ def attempt(action: Callable[[], int | AutodiffError], args: list[str]) -> int |
         from autodiff_cli.cli.streams import abandon_output
 
         abandon_output()
-        return 141
+        return _BROKEN_PIPE
     except BaseException as error:
         problem = error
     return _described_error(problem, args)
@@ -113,10 +108,16 @@ def _report_error(error: AutodiffError, args: list[str]) -> int:
     try:
         from autodiff_cli.cli.usage_errors import report
 
-        chosen = [b for a, b in pairwise(args) if a == "--format"]
-        chosen += [a.partition("=")[2] for a in args if a.startswith("--format=")]
-        chosen += ["json"] if "--json" in args else []
-        report(error, chosen[-1] if chosen else os.environ.get("AUTODIFF_FORMAT", ""))
+        report(error, _requested_format(args))
     except Exception:  # for example, because memory is exhausted
         sys.stderr.write(f"error: {error.message}\n")
     return int(error.exit_code)
+
+
+def _requested_format(args: list[str]) -> str:
+    """Return the output format that a command line or the environment names, empty for none; the command line may be wrong."""
+    if "--json" in args:
+        return "json"
+    formats = [value for option, value in pairwise(args) if option == "--format"]
+    formats += [word.partition("=")[2] for word in args if word.startswith("--format=")]
+    return formats[-1] if formats else os.environ.get("AUTODIFF_FORMAT", "")

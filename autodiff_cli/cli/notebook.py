@@ -61,6 +61,7 @@ def register(shell: InteractiveShell) -> None:
 
 
 def _words(line: str) -> list[str]:
+    """Split the line of a magic into words as the shell does; a quote that is not closed is the error of the cell."""
     try:
         return words_of(line)
     except UsageError as error:
@@ -100,7 +101,7 @@ def _cell_parts(cell: str) -> Iterator[str]:
 
 
 def _raise_if_failed(ended: int | AutodiffError) -> None:
-    """Raise the error of a command."""
+    """Raise the error of a command, or its interruption; an exit code other than ``INTERRUPTED`` is not a failure of the cell."""
     if isinstance(ended, AutodiffError):
         raise _command_error(ended) from None
     if ended == INTERRUPTED:
@@ -109,12 +110,14 @@ def _raise_if_failed(ended: int | AutodiffError) -> None:
 
 
 def _command_error(error: AutodiffError) -> CommandError:
+    """Return the exception for an error, whose settings are spelled as options from then on."""
     error.translate(option)
     return CommandError(for_people(error))
 
 
 @contextmanager
 def _standard_input(text: str) -> Iterator[None]:
+    """Let standard input contain a text inside a ``with`` block."""
     before = sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
     try:

@@ -29,8 +29,14 @@ Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 def converted(convert: Callable[[Any], Any], default: object = None) -> Callback:
-    """Return the callback of an option or argument whose value is converted when the command line is read."""
-    return lambda context, _, value: default if value is None else value if context.resilient_parsing else convert(value)
+    """Return the callback of an option whose value is converted, but not for completion; without a value, it is ``default``."""
+
+    def callback(context: click.Context, _: click.Parameter, value: Any) -> Any:
+        if value is None:
+            return default
+        return value if context.resilient_parsing else convert(value)
+
+    return callback
 
 
 def _names(text: str) -> list[str]:
@@ -48,7 +54,7 @@ def _names(text: str) -> list[str]:
 
 
 def names(*options: str, metavar: str, text: str, default: Sequence[str] | None = None) -> Decorator:
-    """Return an option whose value is a list of names."""
+    """Return the decorator for an option whose value is a list of names; ``text`` is its help text."""
     return click.option(*options, metavar=metavar, callback=converted(_names, default), help=text)
 
 
@@ -56,23 +62,26 @@ def texts_by_name(option: str, metavar: str, text: str, example: str) -> Decorat
     """Return an option whose values, such as ``NAME=COLUMN``, are texts by name; ``example`` is one for the hint of an error."""
 
     def by_name(values: tuple[str, ...]) -> dict[str, str]:
-        pairs = [value.partition("=") for value in values]
-        for value, (name, _, named) in zip(values, pairs, strict=True):
+        texts = {}
+        for value in values:
+            name, _, named = value.partition("=")
             if not (name.strip().isidentifier() and named.strip()):
                 raise UsageError(f"{option} expects {metavar}, but got '{value}'", hint=f"write {option} {example}")
-        return {name.strip(): named for name, _, named in pairs}
+            texts[name.strip()] = named
+        return texts
 
     return click.option(option, multiple=True, metavar=metavar, callback=converted(by_name), help=text)
 
 
 def _read_value(text: str) -> Any:
+    """Return the array in a file for ``@file``, and any other text unchanged."""
     from autodiff_cli.evaluation.bindings import value_or_file
 
     return value_or_file(text)
 
 
 def bindings(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> Any:
-    """Return the values in texts such as ``x=1,y=2``, by name; a callback.
+    """Return the values in texts such as ``x=1,y=2``, by name; the callback of options such as ``--at``.
 
     Raises:
         UsageError: if a value is not constant.
@@ -110,18 +119,18 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
             own = {key: values.pop(key) for key in keys if key in values}
             function(**values, **{name: make(**own)})
 
-        before = len(getattr(function, "__click_params__", ()))
-        added = stack(*options)(command)
-        names = [parameter.name for parameter in vars(added)["__click_params__"][before:]]
-        keys = make.__annotations__ if isinstance(make, type) else names
-        return added
+        before = len(getattr(function, "__click_params__", ()))  # click keeps the options of a function in this attribute
+        result = stack(*options)(command)
+        names = [parameter.name for parameter in vars(result)["__click_params__"][before:]]
+        keys = make.__annotations__ if isinstance(make, type) else names  # the fields of a record
+        return result
 
     return decorate
 
 
-def _lift(context: click.Context, parameter: click.Parameter, given: bool) -> None:
-    """Lift the limits for this command; a callback."""
-    if given and not context.resilient_parsing:
+def _lift(context: click.Context, parameter: click.Parameter, is_set: bool) -> None:
+    """Lift the limits for this command; the callback of ``--no-limits``, which does nothing during completion."""
+    if is_set and not context.resilient_parsing:
         from autodiff_cli.limits import lift
 
         lift()
@@ -235,19 +244,17 @@ def output(*more: Decorator, use: Use = "result", bare: str = "numbers", files: 
         files: the groups of file formats of ``-o``; empty for a command without ``-o``.
     """
     formats = known.for_use(use)
-    of_files = known.for_use(*files)
+    file_formats = known.for_use(*files)
 
     def chosen_output(style: str, as_json: bool, path: str | None = None, **others: Any) -> Output:
-        chosen = style_of(path, of_files) if path else chosen_format(style, as_json, formats)
-        return Output(chosen, path=path or None, **others).checked(as_json or _is_given("style"))
+        """Return the output that the values of the options describe; ``others`` are those that ``Output`` has as well."""
+        style = style_of(path, file_formats) if path else chosen_format(style, as_json, formats)
+        return Output(style, path=path or None, **others).checked(as_json or _is_given("style"))
 
     help_text = f"Output format: {', '.join(formats)}.  [default: AUTODIFF_FORMAT, or table]"
-    own: list[Decorator] = [
-        click.option("--format", "style", default=format_default, metavar="NAME", help=help_text),
-        as_json,
-    ]
+    own: list[Decorator] = [click.option("--format", "style", default=format_default, metavar="NAME", help=help_text), as_json]
     if files:
-        target = f"File to write; its suffix selects the format: {known.suffixes(of_files)}."
+        target = f"File to write; its suffix selects the format: {known.suffixes(file_formats)}."
         own.insert(0, click.option("-o", "--output", "path", metavar="FILE", help=target))
     if bare:
         own.append(quiet(f"Print only the {bare}, one per line."))
@@ -269,35 +276,28 @@ def style_of(path: str, files: tuple[str, ...]) -> str:
     """
     result = known.format_of_suffix(path, files)
     if result is None:
-        raise UsageError(
-            f"cannot tell the format of '{path}' from its name", hint=f"use a name that ends in one of {known.suffixes(files)}"
-        )
+        hint = f"use a name that ends in one of {known.suffixes(files)}"
+        raise UsageError(f"cannot tell the format of '{path}' from its name", hint=hint)
     return result
 
 
-def chosen_format(style: str, as_json: bool, formats: Sequence[str] = FORMATS) -> str:
-    """Return the output format, which is one of the formats of a command.
+def chosen_format(style: str, as_json: bool, formats: Sequence[str]) -> str:
+    """Return the output format: ``json`` for ``as_json``, else ``style``, which the command line or the environment names.
 
     Raises:
-        UsageError: if the format is unknown.
+        UsageError: if the format is not one of ``formats``.
     """
     if as_json:
         return "json"
-    if style not in formats:
-        from autodiff_cli.suggest import suggestion
+    if style in formats:
+        return style
+    from autodiff_cli.suggest import suggestion
 
-        listed = f"use one of {', '.join(formats)}"
-        context = click.get_current_context(silent=True)
-        if (
-            context
-            and style == os.environ.get("AUTODIFF_FORMAT")
-            and context.get_parameter_source("style") is click.core.ParameterSource.DEFAULT
-        ):
-            raise UsageError(
-                f"AUTODIFF_FORMAT is '{style}', which is not a format of {context.command.name}", hint=f"{listed} with --format"
-            )
-        raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or listed)
-    return style
+    hint = f"use one of {', '.join(formats)}"
+    if style == os.environ.get("AUTODIFF_FORMAT") and not _is_given("style"):
+        name = click.get_current_context().command.name
+        raise UsageError(f"AUTODIFF_FORMAT is '{style}', which is not a format of {name}", hint=f"{hint} with --format")
+    raise UsageError(f"unknown format '{style}'", hint=suggestion(style, formats) or hint)
 
 
 class InputStyle(NamedTuple):
@@ -316,11 +316,16 @@ class InputStyle(NamedTuple):
             UsageError: if the format is unknown, or if an option that describes CSV is given for another format.
         """
         style = None if self.input_format is None else known.check_known(self.input_format, known.READ, "input_format")
-        delimiter = _NAMED.get(self.delimiter or "", self.delimiter or "")
+        delimiter = _DELIMITERS.get(self.delimiter or "", self.delimiter or "")
         dialect = known.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines)
         if dialect == known.Dialect():
             return style
         base = style or (known.format_of_suffix(known.uncompressed(files[0]), known.READ) if files else None) or "csv"
+        self._check_dialect(base, delimiter)
+        return known.variant(base, dialect)
+
+    def _check_dialect(self, base: str, delimiter: str) -> None:
+        """Raise an error if the format is not a form of CSV, or a separator is wrong; ``delimiter`` is empty for the usual one."""
         usual = known.FORMATS[base].delimiter
         if not usual:
             raise UsageError(f"{_DIALECT} describe CSV, not {base}", hint="remove them")
@@ -330,7 +335,6 @@ class InputStyle(NamedTuple):
             raise UsageError(f"--decimal: {self.decimal!r} is not a decimal separator", hint="use . or ,")
         if self.decimal == (delimiter or usual):
             raise UsageError(f"{self.decimal!r} cannot be both the delimiter and the decimal separator", hint="set --delimiter ';'")
-        return known.variant(base, dialect)
 
 
 def _is_delimiter(text: str) -> bool:
@@ -339,7 +343,7 @@ def _is_delimiter(text: str) -> bool:
 
 
 _DIALECT = "--delimiter, --decimal, --comment and --skip-lines"
-_NAMED = {"tab": "\t", "\\t": "\t"}
+_DELIMITERS = {"tab": "\t", "\\t": "\t"}
 """The names of delimiters that are hard to type."""
 input_style = together(
     "input_style",
@@ -369,8 +373,6 @@ where = click.option(
     help="Condition on rows, such as 'x > 0 and name == \"soft\"'; rows for which it is false or nan are left out.",
 )
 keep = click.option("--keep/--no-keep", default=True, help="Copy the input columns to the output.  [default: keep]")
-
-
 let = texts_by_name("--let", "NAME=COLUMN", "Column of a variable, if their names differ.", '"r=Radius (mm)"')
 bounds = click.option(
     "--bounds", multiple=True, metavar="NAME=FROM:TO", help="Interval of a variable or parameter, such as b=0:10 or b=0:."
@@ -384,7 +386,5 @@ level = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Confidence level of the intervals.",
 )
-
-
 symmetric = names("--symmetric", metavar="S,...", text="Names of symmetric matrices.", default=())
 shape = texts_by_name("--shape", "NAME=m,n", "Lengths of a vector or matrix: names or numbers.", "A=m,n or --shape x=3")

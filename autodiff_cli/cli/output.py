@@ -85,13 +85,13 @@ class Output(Struct):
     path: str | None = None
     paged: bool = False
 
-    def checked(self, named: bool) -> Output:
-        """Return these options; ``named`` says whether the command line names the format.
+    def checked(self, names_format: bool) -> Output:
+        """Return these options; ``names_format`` says whether the command line names the format.
 
         Raises:
             UsageError: if bare numbers and a format are both requested.
         """
-        if self.quiet and named:
+        if self.quiet and names_format:
             raise UsageError(f"-q cannot be combined with {self.style}", hint="omit -q or the format")
         return self
 
@@ -110,7 +110,7 @@ class Output(Struct):
             from autodiff_cli.derivatives.evaluate import check_finite
 
             check_finite(result.numbers(), result.notes, result.expression)
-        if not self._displayed(result, views or {}):
+        if not self._display_result(result, views or {}):
             self.write(self._text(result, views or {}))
         self._say_verified(result.verified)
         self.say_notes(result.notes)
@@ -136,6 +136,7 @@ class Output(Struct):
             say(verified.summary())
 
     def _text(self, result: CommandResult, views: Mapping[str, View]) -> str | bytes:
+        """Return a result in the output format; ``views`` has the formats that the command writes itself."""
         if self.quiet:
             from autodiff_cli.report.machine_readable import bare
 
@@ -153,9 +154,9 @@ class Output(Struct):
 
         return render(self.style, result)
 
-    def _displayed(self, result: CommandResult, views: Mapping[str, View]) -> bool:
+    def _display_result(self, result: CommandResult, views: Mapping[str, View]) -> bool:
         """Display a result in a notebook, if the command runs in one and the output is a table; return whether it was displayed."""
-        display = _display()
+        display = _notebook_display()
         if display is None or self.style != "table" or self.quiet or self.path is not None:
             return False
         from autodiff_cli.report.html import parts_html
@@ -175,7 +176,7 @@ class Output(Struct):
         """Write tables to standard output, after an empty line if ``gap`` is set, or display them in a notebook."""
         from autodiff_cli.report.terminal import drawn
 
-        display = _display()
+        display = _notebook_display()
         if display is None:
             sys.stdout.write("\n" * gap + drawn(parts, self.color))
         else:
@@ -199,20 +200,22 @@ class Output(Struct):
 
     def say_notes(self, notes: Sequence[Record]) -> None:
         """Write notes to standard error, unless ``quiet_notes`` is set."""
-        display = _display()
-        if display is not None and self.style == "table" and notes and not self.quiet_notes:
+        if self.quiet_notes or not notes:
+            return
+        display = _notebook_display()
+        if display is not None and self.style == "table":
             from autodiff_cli.report.html import notes_html
 
             display({"text/plain": "\n".join(f"note: {each['message']}" for each in notes), "text/html": notes_html(notes)})
             return
-        for each in () if self.quiet_notes else notes:
+        for each in notes:
             say(each["message"])
 
 
-def _display() -> Display | None:
+def _notebook_display() -> Display | None:
     """Return the function that displays an output in the notebook in which the command runs, if it runs in one."""
-    shown = notebook.get()
-    return None if shown is None else shown.display
+    current = notebook.get()
+    return None if current is None else current.display
 
 
 _PROMPT = "autodiff shows this with a pager\\: q ends it, space goes on, / searches"

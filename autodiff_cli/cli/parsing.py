@@ -32,7 +32,7 @@ class ExpressionCommand(Command):
     most: int | None = 1
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Reorder the arguments for click: options, ``--``, other arguments."""
+        """Parse the arguments with click, in the order that it expects: options, ``--``, other arguments."""
         takes_value = {
             name: not parameter.is_flag and not parameter.count
             for parameter in self.get_params(context)
@@ -46,7 +46,7 @@ class ExpressionCommand(Command):
         return super().parse_args(context, [*words.options, "--", *words.positional, *words.unknown])
 
     def _check(self, words: _Words, takes_value: dict[str, bool], context: click.Context) -> None:
-        """Raise an error for an unknown option, and for more arguments than the command takes."""
+        """Raise an error for an unknown option, unless it is the only word and thus an expression, and for too many arguments."""
         from autodiff_cli.cli.usage_errors import too_many, unknown_option
 
         if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
@@ -65,24 +65,27 @@ class RowsCommand(ExpressionCommand):
 
 
 def _grouped_words(args: list[str], takes_value: dict[str, bool], context: click.Context, most: int | None) -> _Words:
-    """Group the words of a command line; ``takes_value`` says of each option whether a value follows it."""
+    """Group the words of a command line; ``takes_value`` says of each option whether a value follows it.
+
+    After ``--``, the next ``most`` words are arguments, or all words if it is ``None``.
+    """
     words = _Words()
-    given = list(args)
-    while given:
-        arg = given.pop(0)
+    rest = list(args)
+    while rest:
+        arg = rest.pop(0)
         name = arg.partition("=")[0] if arg.startswith("--") else arg
         if arg == "--":
-            words.positional.extend(given[:most])  # options may follow the only argument
-            del given[:most]
+            words.positional.extend(rest[:most])  # options may follow the only argument
+            del rest[:most]
         elif name in takes_value:
             words.options.append(arg)
             if takes_value[name] and "=" not in arg[len(name) :]:
-                if not given:
+                if not rest:
                     from autodiff_cli.cli.usage_errors import usage_error
 
-                    wanted = next(each.metavar for each in context.command.get_params(context) if name in each.opts)
-                    raise usage_error(f"{name} needs a value", f"write {name} {wanted or 'VALUE'}", context)
-                words.options.append(given.pop(0))
+                    metavar = next(each.metavar for each in context.command.get_params(context) if name in each.opts)
+                    raise usage_error(f"{name} needs a value", f"write {name} {metavar or 'VALUE'}", context)
+                words.options.append(rest.pop(0))
         elif arg.startswith("--") and name[2:].replace("-", "").isidentifier():
             words.unknown.append(name)
         else:

@@ -31,7 +31,7 @@ class PlainEvaluation(Struct):
         if command not in ("eval", "grad") or expression[:1] in ("", "-") or os.environ.get("AUTODIFF_FORMAT"):
             return None
         out = _OUTPUTS[words.pop()] if words and words[-1] in _OUTPUTS else Output("table")
-        names, values = words[::2], words[1::2]
+        names, values = words[::2], words[1::2]  # each option is followed by its value
         if len(names) != len(values) or not {*names} <= {"--at", "-a", "--const"}:
             return None
         const = [value for name, value in zip(names, values, strict=True) if name == "--const"]

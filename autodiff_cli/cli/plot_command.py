@@ -53,7 +53,7 @@ def command(over: tuple[str, ...], steps: str | None, out: Output, **settings: A
     shown = plot(over=over, path=path, **{**settings, "log": settings["log"] or ""})
 
     if out.path is not None:
-        out = out._replace(quiet=False)
+        out = out._replace(quiet=False)  # -q is about numbers, and a file contains the picture
     drawing = "terminal_curves" if isinstance(shown, Plot) else "terminal_field"
     views = {
         "table": view(f"autodiff_cli.plotting.{drawing}:drawn", shown, out.color),

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,29 +26,26 @@ _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 def lines(interpreter: Interpreter) -> Iterator[str]:
     """Yield whole statements until the input ends; an open bracket or a block continues on the next line."""
     read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
-    text, waiting = "", 0
+    text = ""  # the lines of a statement that is not complete
     while True:
         try:
             line = read(MORE if text else PROMPT)
         except KeyboardInterrupt:
             signals.forget()
-            text, waiting = "", 0
+            text = ""
             continue
         except EOFError:
             break
         if text and ends_block(text, line):
             yield text
-            text, waiting = "", 0
+            text = ""
         text += line + "\n"
-        waiting += 1
-        if waiting > _MOST_LINES or len(text) > _LONGEST:
-            raise LimitError(
-                f"a statement of {waiting:,} lines does not end",
-                hint="close any open bracket, or use 'autodiff run' for larger programs",
-            )
+        count = text.count("\n")
+        if count > _MOST_LINES or len(text) > _LONGEST:
+            hint = "close any open bracket, or use 'autodiff run' for larger programs"
+            raise LimitError(f"a statement of {count:,} lines does not end", hint=hint)
         if not text.startswith(":") and is_unfinished(text):
             continue
-        waiting = 0
         if text.strip():
             yield text
         text = ""
@@ -57,8 +53,8 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
         yield text
 
 
-def _pipe(prompt: str) -> str:
-    """Read a line of standard input; invalid UTF-8 becomes surrogate characters, so that it does not end the session."""
+def _pipe(_: str) -> str:
+    """Read a line of standard input, and write no prompt; invalid UTF-8 becomes surrogate characters instead of an error."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     line = stream.readline(limited_reading.MOST_TEXT + 1) if stream is not None else ""
     if not line:
@@ -77,8 +73,8 @@ def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
         return sorted(name for name in (*COMMANDS, "save", "help") if name.startswith(before[1:])), len(before) - 1
     matched = _WORD.search(before)
     word = matched.group() if matched else ""
-    thing, dot, part = word.rpartition(".")
-    known = interpreter.members_of(thing) if dot else interpreter.known()
+    owner, dot, part = word.rpartition(".")
+    known = interpreter.members_of(owner) if dot else interpreter.known()
     return sorted(name for name in known if name.startswith(part) and not name.startswith("_")), len(part)
 
 
@@ -94,22 +90,8 @@ def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
         import readline
     except ImportError:  # some platforms lack readline
         return input
-    path: Path | None = None
-    with suppress(OSError, RuntimeError):  # without a writable home, the history is kept in memory
-        history = history_path()
-        history.parent.mkdir(parents=True, exist_ok=True)
-        history.touch()
-        readline.read_history_file(history)
-        path = history
-    result: list[str] = []
-
-    def complete(text: str, state: int) -> str | None:
-        if state == 0:
-            names, length = completions(interpreter, readline.get_line_buffer()[: readline.get_endidx()])
-            result[:] = [text[: len(text) - length] + name for name in names]
-        return result[state] if state < len(result) else None
-
-    readline.set_completer(complete)
+    path = _read_history()
+    readline.set_completer(_completer(interpreter))
     readline.set_completer_delims(" \t\n()[],;=+-*/%@^<>!:")
     readline.parse_and_bind("tab: complete")
 
@@ -124,3 +106,32 @@ def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
         return line
 
     return read
+
+
+def _read_history() -> Path | None:
+    """Load the history of earlier sessions, and return its path; ``None`` if the home is not writable."""
+    import readline
+
+    try:
+        path = history_path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        readline.read_history_file(path)
+    except (OSError, RuntimeError):
+        return None
+    return path
+
+
+def _completer(interpreter: Interpreter) -> Callable[[str, int], str | None]:
+    """Return the function that readline calls with the word before the cursor and 0, 1, 2, ... until it returns ``None``."""
+    import readline
+
+    words: list[str] = []
+
+    def complete(text: str, number: int) -> str | None:
+        if number == 0:
+            names, length = completions(interpreter, readline.get_line_buffer()[: readline.get_endidx()])
+            words[:] = [text[: len(text) - length] + name for name in names]
+        return words[number] if number < len(words) else None
+
+    return complete

@@ -95,7 +95,7 @@ def command(expr: str, inputs: QuantityOptions, order: int, table: row_options.T
 
 
 def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_options.Table, strict: bool) -> None:
-    """Compute the uncertainty of every row of the files."""
+    """Compute the uncertainty of every row of the files, with derivatives of ``order`` in the propagation, and write the rows."""
     from autodiff_cli.command_result import head
     from autodiff_cli.evaluation.bindings import value_texts
     from autodiff_cli.solvers.uncertainty.joint import correlations

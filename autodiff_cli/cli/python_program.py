@@ -99,6 +99,7 @@ class _Torch(MetaPathFinder, Loader):
         self._default = default
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Let this object load ``torch`` and its modules; ``None`` leaves a module to the other importers."""
         return spec_from_loader(name, self) if name.partition(".")[0] == "torch" else None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -144,28 +145,28 @@ def _as_main(path: str, arguments: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _importing(finder: _Torch) -> Iterator[None]:
-    """Import ``torch`` with a finder inside a ``with`` block."""
+    """Import ``torch`` with a finder inside a ``with`` block; a real ``torch`` and the default type are restored at the end."""
 
-    def remove() -> dict[str, ModuleType]:
+    def pop_torch() -> dict[str, ModuleType]:
         return {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "torch"}
 
-    before, kind = remove(), default_type()
+    before, kind = pop_torch(), default_type()
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-        remove()
+        pop_torch()
         sys.modules.update(before)
         set_default_dtype(kind)
 
 
 @contextmanager
 def _names_of_pytorch() -> Iterator[None]:
-    """Let the printed form of classes and errors be that of PyTorch inside a ``with`` block."""
+    """Print the names of PyTorch for its classes inside a ``with`` block, and for each error that of its first built-in base."""
     names = {Tensor: ("torch", "Tensor"), Size: ("torch", "Size"), dtype: ("torch", "dtype")}
     errors = [AutodiffError]
-    for error in errors:
+    for error in errors:  # which grows in the loop, so that it reaches all subclasses
         errors += error.__subclasses__()
         builtin = next((base for one in error.__mro__ for base in one.__bases__ if base.__module__ == "builtins"), Exception)
         names[error] = ("builtins", builtin.__name__)
@@ -179,6 +180,7 @@ def _names_of_pytorch() -> Iterator[None]:
 
 
 def _rename(names: dict[type, tuple[str, str]]) -> None:
+    """Give classes other modules and names, which are what Python prints."""
     for kind, (module, name) in names.items():
         kind.__module__ = module
         kind.__name__ = kind.__qualname__ = name
@@ -191,20 +193,20 @@ def _show(problem: BaseException) -> None:
     for error in chain:
         if error is not None and error not in seen:
             seen.add(error)
-            error.__traceback__ = _of_user(error.__traceback__)
+            error.__traceback__ = _program_frames(error.__traceback__)
             chain += [error.__cause__, error.__context__]
     sys.excepthook(type(problem), problem, problem.__traceback__)
 
 
-def _of_user(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without frames of this package."""
+def _program_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """Remove the frames of this package from a traceback, a linked list, and return its first frame; ``None`` if none is left."""
     frames = []
     while traceback is not None:
         if not traceback.tb_frame.f_code.co_filename.startswith(_OWN):
             frames.append(traceback)
         traceback = traceback.tb_next
-    kept = None
+    first = None
     for frame in reversed(frames):
-        frame.tb_next = kept
-        kept = frame
-    return kept
+        frame.tb_next = first
+        first = frame
+    return first

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from autodiff_cli.data.row_blocks import Input, Tally
 
 _FROM_ENVIRONMENT = tuple(name for name in options.FORMATS if name in formats.WRITTEN and name != "table")
+"""The formats of rows that the variable AUTODIFF_FORMAT may name."""
 
 
 def check_order(expr: str, files: Sequence[str]) -> None:
@@ -90,38 +91,34 @@ class Table(NamedTuple):
         output.check_not_inside(target, form, self.files)
         return Files(source, target, form)
 
-    def _output_format(self, read: str) -> str:
-        """Return the format of the output.
+    def _output_format(self, input_format: str) -> str:
+        """Return the format of the output, which the options must allow; by default, CSV has the separators of the input."""
+        form, input_name = self._format_name(input_format), formats.plain(input_format)
+        if self.style is None and not self.as_json and formats.plain(form) == input_name:
+            dialect = formats.FORMATS[input_format].dialect
+            form = formats.variant(input_name, dialect._replace(comment="", skip_lines=0))
+        if self.quiet and not formats.FORMATS[form].delimiter:
+            raise UsageError(f"-q cannot be combined with {form}", hint="omit -q or the format")
+        if formats.FORMATS[form].binary and self.target is None and sys.stdout.isatty():
+            raise UsageError(f"refusing to write binary {form} to a terminal", hint=f"write it to a file: -o out.{form}")
+        return form
 
-        Args:
-            read: the format of the first input.
-
-        Raises:
-            UsageError: if the format is unknown, or the other options exclude it.
-        """
-        chosen = self._named_format(read)
-        dialect = formats.FORMATS[read].dialect
-        if self.style is None and not self.as_json and formats.plain(chosen) == formats.plain(read):
-            chosen = formats.variant(formats.plain(read), dialect._replace(comment="", skip_lines=0))
-        if self.quiet and not formats.FORMATS[chosen].delimiter:
-            raise UsageError(f"-q cannot be combined with {chosen}", hint="omit -q or the format")
-        if formats.FORMATS[chosen].binary and self.target is None and sys.stdout.isatty():
-            raise UsageError(f"refusing to write binary {chosen} to a terminal", hint=f"write it to a file: -o out.{chosen}")
-        return chosen
-
-    def _named_format(self, read: str) -> str:
-        """Return the format that an option names, or else the file of the output, the environment or the input; see above."""
+    def _format_name(self, input_format: str) -> str:
+        """Return the format that an option names, else that of the input for a folder, of a suffix, of the environment, or CSV."""
         from autodiff_cli.data import output
 
-        if self.style is not None or self.as_json:
-            return formats.check_known("json" if self.as_json else str(self.style), formats.WRITTEN, "format")
+        if self.as_json:
+            return "json"
+        if self.style is not None:
+            return formats.check_known(self.style, formats.WRITTEN, "format")
         if output.is_folder(self.target) and "*" not in str(self.target):
-            return read
+            return input_format
         if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
             return formats.format_of_path(self.target, formats.WRITTEN, "format")
-        wanted = os.environ.get("AUTODIFF_FORMAT", "")
-        usable = wanted in _FROM_ENVIRONMENT and not (self.quiet and not formats.FORMATS[wanted].delimiter)
-        return wanted if usable else "csv"
+        default = os.environ.get("AUTODIFF_FORMAT", "")
+        if default not in _FROM_ENVIRONMENT or (self.quiet and not formats.FORMATS[default].delimiter):
+            return "csv"
+        return default
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of ``data.mapping.Task``.
@@ -150,7 +147,7 @@ class Table(NamedTuple):
         return result.checked(self.as_json or self.style is not None)
 
     def check_single(self, single: Mapping[str, object], hint: str) -> None:
-        """Raise an error if there are files and an option for one result, such as ``over``."""
+        """Raise an error if there are files, and an option for one result is set; ``single`` has these options by name."""
         for name, value in single.items():
             if value and self.files:
                 raise UsageError(f"--{name.replace('_', '-')} does not apply to rows", hint=f"leave it out, or {hint}")
@@ -192,14 +189,14 @@ class Totals(NamedTuple):
         kind = "sum" if self.sum else "mean" if self.mean else None
         if kind is None and self.groups is not None:
             raise click.UsageError("--by groups the rows of a sum or mean\n  hint: add --sum or --mean")
-        others = {
+        excluded = {
             "--mean": self.sum and self.mean,
             "--keep-columns": table.keep_columns is not None,
             "--unbuffered": unbuffered,
         }
-        other = next((name for name, there in others.items() if there), None)
-        if kind is not None and other is not None:
-            raise click.UsageError(f"--{kind} and {other} exclude each other\n  hint: remove one of them")
+        for option, is_set in excluded.items():
+            if kind is not None and is_set:
+                raise click.UsageError(f"--{kind} and {option} exclude each other\n  hint: remove one of them")
         return {"total": kind, "by": self.groups or ()}
 
 
@@ -221,7 +218,7 @@ def write_rows(
     threads: int | None = None,
     parts: PartSettings | None = None,
 ) -> Tally:
-    """Compute a task for every row, and write the results.
+    """Compute a task for every row, write the results, and return the counts of rows; progress is shown if the output is not.
 
     Args:
         task: the computation for each row.
@@ -253,14 +250,15 @@ MANY = 1_000
 
 def report_tally(summary: Tally, task: Task, program: Compiled) -> None:
     """Write notes on rows without a result, on rows with results that are not finite, and on slow evaluation."""
+    is_traced = program.reason is None  # otherwise, every row is evaluated separately, for this reason
     if summary.bad:
-        cells, which = ("with non-numeric cells", "the first") if program.reason is None else ("without a value", "one")
+        cells, which = ("with non-numeric cells", "the first") if is_traced else ("without a value", "one")
         verb = "was" if summary.bad == 1 else "were"
         done = "skipped" if task.on_error == "skip" else "set to nan"
         say(f"{plural(summary.bad, 'row')} {cells} {verb} {done}; {which} is {summary.first_bad}")
     if summary.odd:
         reason = task.reason(summary.first_at)
-        where = f"{summary.first_odd}{reason and f' ({reason})'}"
+        where = f"{summary.first_odd} ({reason})" if reason else summary.first_odd
         say(f"{plural(summary.odd, 'row')} with results that are not finite; the first is {where}")
-    if program.reason is not None and summary.rows >= MANY:
+    if not is_traced and summary.rows >= MANY:
         say(f"every row was evaluated separately, which is slow: {program.reason}")

@@ -34,15 +34,7 @@ variables = options.stack(options.at, options.const, options.dtype, options.no_l
 @variables
 @options.output(options.quiet_notes, options.precision, files=("program file",))
 @click.option("--python", is_flag=True, help="Read FILE as a Python program, whatever its name is.")
-def command(
-    file: str,
-    arguments: tuple[str, ...],
-    at: Bindings,
-    const: Bindings,
-    dtype: str,
-    python: bool,
-    out: Output,
-) -> None:
+def command(file: str, arguments: tuple[str, ...], at: Bindings, const: Bindings, dtype: str, python: bool, out: Output) -> None:
     """Run the program in FILE; - reads it from standard input.
 
     A file with the suffix .py is a Python program. It runs as 'python FILE.py' does, and 'import torch' imports autodiff with the
@@ -84,7 +76,7 @@ def command(
         error.path = _display_name(file)
         raise
     finally:
-        screen.finish(interpreter, file)
+        screen.write_kept_steps(interpreter, file)
         out.say_notes(interpreter.notes)
 
 
@@ -95,27 +87,14 @@ _OF_LESSONS = ("path", "style", "precision", "quiet_notes")
 
 
 def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
-    """Run a Python program, write its lesson if the output is one, and exit with its exit code.
-
-    Raises:
-        click.UsageError: if the command line has an option for programs of statements only.
-        FileError: if the file cannot be read, or the lesson cannot be written.
-        LimitError: if the program is too long for a lesson.
-    """
+    """Run a Python program, write its lesson if the output is one, and exit with its exit code."""
     from autodiff_cli.cli import python_program
     from autodiff_cli.evaluation.evaluation import input_leaves
 
     context = click.get_current_context()
-    own = (*_OF_PYTHON, *(_OF_LESSONS if out.style == "html" else ()))
-    for parameter in context.command.get_params(context):
-        if parameter.name not in own and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
-            from autodiff_cli.cli.usage_errors import usage_error
-
-            hint = "a Python program makes its own values and prints its own output; write its own options after --"
-            hint = "-o lesson.html writes a lesson of a Python program" if parameter.name == "path" else hint
-            raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
+    _refuse_options_of_statements(context, (*_OF_PYTHON, *(_OF_LESSONS if out.style == "html" else ())))
     default = dtype if context.get_parameter_source("dtype") is ParameterSource.COMMANDLINE else "float32"
-    input_leaves({}, {}, default)  # checks the name
+    input_leaves({}, {}, default)  # checks the name of the type
     text, recorder = read_file(file), None
     if out.style == "html":
         from autodiff_cli.lesson.tracing import PythonRecorder
@@ -128,6 +107,17 @@ def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) ->
     context.exit(code)
 
 
+def _refuse_options_of_statements(context: click.Context, allowed: Sequence[str]) -> None:
+    """Raise an error if the command line sets a parameter of ``run`` that is not allowed for a Python program."""
+    for parameter in context.command.get_params(context):
+        if parameter.name not in allowed and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
+            from autodiff_cli.cli.usage_errors import usage_error
+
+            hint = "a Python program makes its own values and prints its own output; write its own options after --"
+            hint = "-o lesson.html writes a lesson of a Python program" if parameter.name == "path" else hint
+            raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
+
+
 def new_interpreter(at: Bindings, const: Bindings, dtype: str) -> Interpreter:
     """Return an interpreter in which the variables and constants of the command line are defined."""
     from autodiff_cli.evaluation.evaluation import input_leaves
@@ -137,18 +127,14 @@ def new_interpreter(at: Bindings, const: Bindings, dtype: str) -> Interpreter:
 
 
 def _run_for_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: str, out: Output) -> None:
-    """Run a program, and write its lesson, which also shows the error that ended the program.
-
-    Raises:
-        AutodiffError: if the program cannot be read, or an error ended it.
-    """
+    """Run a program of statements, write its lesson, which also shows an error of the program, and raise this error."""
     from autodiff_cli.errors import AutodiffError
     from autodiff_cli.lesson.statements import Recorder
 
     recorder = Recorder(variables, dtype)
     screen = Screen(out._replace(style="table", path=None))
     try:
-        with spoken_warnings(out.quiet_notes, set()):
+        with spoken_warnings(out.quiet_notes, set()):  # without a path, the page is standard output, and the rest is not shown
             recorder.record(text, lambda shown: screen.show(recorder, shown) if out.path else None)
         _write_lesson(recorder, file, out)
         if recorder.error is not None:
@@ -159,12 +145,7 @@ def _run_for_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: s
 
 
 def _write_lesson(recorder: Recording, file: str, out: Output) -> None:
-    """Write the lesson of a program that has run, and say so.
-
-    Raises:
-        LimitError: if the program is too long for a lesson.
-        FileError: if the lesson cannot be written.
-    """
+    """Write the lesson of a program that has run, and the name of its file and the notes on standard error."""
     from autodiff_cli.lesson.program import to_html
 
     out.write(to_html(_display_name(file), recorder, out.precision))
@@ -174,6 +155,7 @@ def _write_lesson(recorder: Recording, file: str, out: Output) -> None:
 
 
 def _display_name(file: str) -> str:
+    """Return the name of a program file for messages."""
     return "standard input" if file == "-" else file
 
 
@@ -199,8 +181,8 @@ class Screen:
 
     def __init__(self, out: Output) -> None:
         self.out = out
-        self.steps: list[Record] = []
-        self.begun = False
+        self.steps: list[Record] = []  # what is kept until the end
+        self.begun = False  # whether there was output, so that an empty line precedes the next table
 
     def show(self, interpreter: Interpreter, shown: StatementOutput) -> None:
         """Print the output of a statement, or keep it until the end of the program."""
@@ -226,18 +208,19 @@ class Screen:
         self.begun = True
         sys.stdout.flush()
 
-    def finish(self, interpreter: Interpreter, file: str = "") -> None:
-        """Write the output that was kept; after an error, this is the output of the statements before it."""
-        if not self.out.quiet and (self.out.path or self.out.style not in ("table", "ndjson")):
-            from autodiff_cli.report.machine_readable import render
-            from autodiff_cli.script.transcript import Transcript
+    def write_kept_steps(self, interpreter: Interpreter, file: str = "") -> None:
+        """Write the output that ``show`` kept, also after an error, and forget it; ``file`` is empty for a session."""
+        if self.out.quiet or (self.out.style in ("table", "ndjson") and not self.out.path):
+            return  # it is printed already
+        from autodiff_cli.report.machine_readable import render
+        from autodiff_cli.script.transcript import Transcript
 
-            self.out.write(render(self.out.style, Transcript(file, interpreter, self.steps)))
-            self.steps = []
+        self.out.write(render(self.out.style, Transcript(file, interpreter, self.steps)))
+        self.steps = []
 
 
 def numbers(value: object) -> list[object]:
-    """Return the arrays and numbers in a value."""
+    """Return the arrays and numbers in a value, such as a tensor or a tuple of tensors; other values are left out."""
     import numpy as np
 
     if isinstance(value, (tuple, list)):

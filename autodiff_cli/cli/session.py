@@ -85,8 +85,8 @@ class Session:
         # A session prints one JSON object for each statement: a single object would be incomplete until the session ends.
         self._screen = Screen(out._replace(style="ndjson") if out.style == "json" else out)
         self._saved = list(_initial_lines(interpreter))
-        self._said = set[str]()
-        self._noted = 0
+        self._said = set[str]()  # the warnings that were printed
+        self._noted = 0  # the number of notes that were printed
 
     def answer(self, text: str) -> None:
         """Run a statement or a command, and print its errors and notes."""
@@ -112,7 +112,7 @@ class Session:
         with spoken_warnings(self._out.quiet_notes, self._said):
             for shown in self._interpreter.run(text):
                 self._screen.show(self._interpreter, shown)
-                self._screen.finish(self._interpreter)
+                self._screen.write_kept_steps(self._interpreter)
         self._saved.append(text.rstrip("\n"))
 
     def say_notes(self) -> None:
@@ -133,7 +133,7 @@ class Session:
         elif word == ":save":
             self._save(rest.strip())
         elif word[1:] in COMMANDS:
-            self._run(word[1:], rest.strip())
+            self._run_command(word[1:], rest.strip())
         else:
             hint = suggestion(word[1:], (*COMMANDS, "save", "help")) or "type 'help' for a list of commands"
             raise UsageError(f"unknown command '{word}'", hint=hint)
@@ -148,8 +148,8 @@ class Session:
         write(path, "".join(f"{line}\n" for line in self._saved).encode("utf-8", "surrogateescape"))
         say(f"'autodiff run {path}' repeats this session")
 
-    def _run(self, name: str, rest: str) -> None:
-        """Run a command of the program on an expression of the session."""
+    def _run_command(self, name: str, rest: str) -> None:
+        """Run a command of the program; ``rest`` is an expression of the session, which may be missing, and options."""
         from autodiff_cli.cli.main import INTERRUPTED, run
 
         expression, *options = _OPTIONS.split(rest, maxsplit=1) if rest[:1] != "-" else ("", rest)
@@ -163,7 +163,7 @@ class Session:
             raise KeyboardInterrupt
 
     def _settings(self, name: str) -> list[str]:
-        """Return the settings of the session as options of a command."""
+        """Return the settings of the session as options of a command, without those that the command does not have."""
         command = cli.get_command(click.Context(cli), name)
         known = {str(parameter.name) for parameter in command.params} if command is not None else set()
         values = {"dtype": str(self._interpreter.dtype), "precision": str(self._out.precision), "color": self._out.color}
@@ -172,31 +172,29 @@ class Session:
         return [*words, "--quiet"] if "quiet" in known and self._out.quiet else words
 
     def _program_and_values(self, name: str, text: str, options: list[str]) -> list[str]:
-        """Return an expression as a program, and the values of its names as options."""
+        """Return an expression, which may be quoted, as a program, and as options the values that ``options`` do not give."""
         from autodiff_cli.language.parser import parse
         from autodiff_cli.language.tree import unparse
 
-        if name == "functions":
+        if name == "functions":  # which takes words instead of an expression
             return [text]
-        text = " ".join(words_of(text)) if text[:1] in "\"'" else text
-        tree = parse(text)
-        taken = {each for word in options for each in _BOUND_NAME.findall(word)}
-        *before, root = tree.children
+        *before, root = parse(" ".join(words_of(text)) if text[:1] in "\"'" else text).children
         program = None if before else self._interpreter.program(root)
         if program is None:
-            raise MissingValue(
-                "a value that the expression needs has changed since it was computed",
-                hint="assign the expression again",
-            )
+            message = "a value that the expression needs has changed since it was computed"
+            raise MissingValue(message, hint="assign the expression again")
         words = ["; ".join(map(unparse, program.tree.children))]
-        values = {**dict.fromkeys(program.variables, "at"), **dict.fromkeys(program.constants, "const")}
-        for each, option in values.items():
-            if each not in taken and (option == "const" or name != "export"):
-                words += [f"--{option}", f"{each}={_exact_text({**program.variables, **program.constants}[each])}"]
+        bound = {each for word in options for each in _BOUND_NAME.findall(word)}
+        variables = {} if name == "export" else program.variables  # the variables of an exported function are its arguments
+        values: dict[str, Mapping[str, Any]] = {"at": variables, "const": program.constants}
+        for option, by_name in values.items():
+            for each in by_name:
+                if each not in bound:
+                    words += [f"--{option}", f"{each}={_exact_text(by_name[each])}"]
         return words
 
     def _help(self, names: list[str]) -> None:
-        """Print the help of the session, or the descriptions of names."""
+        """Print the help of the session, or the descriptions of names if there are any."""
         if not names:
             sys.stdout.write(HELP)
         for name in names:
@@ -241,13 +239,14 @@ class Session:
         elif last in DTYPES:
             yield "a type of numbers, as in tensor([1, 2], dtype=float32)"
         else:
-            member = last in METHODS[Tensor] or last in ATTRIBUTES[Tensor]
-            thing = {**ACTIONS, **CONTEXTS}.get(name.removeprefix("torch.")) or (getattr(Tensor, last, None) if member else None)
-            words = (getattr(thing, "__doc__", None) or "").partition("\n\n")[0]
-            if words:
-                yield " ".join(words.replace("``", "").split())
-            elif thing is not None:
-                yield f"a function of programs, with the parameters {inspect.signature(thing)}"
+            is_member = last in METHODS[Tensor] or last in ATTRIBUTES[Tensor]
+            member = getattr(Tensor, last, None) if is_member else None
+            function = {**ACTIONS, **CONTEXTS}.get(name.removeprefix("torch.")) or member
+            summary = (getattr(function, "__doc__", None) or "").partition("\n\n")[0]
+            if summary:
+                yield " ".join(summary.replace("``", "").split())
+            elif function is not None:
+                yield f"a function of programs, with the parameters {inspect.signature(function)}"
 
 
 def words_of(text: str) -> list[str]:
@@ -259,9 +258,8 @@ def words_of(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise UsageError(
-            f"a quote is not closed in {text}", hint="quotes are needed only around blanks in values of options"
-        ) from None
+        hint = "quotes are needed only around blanks in values of options"
+        raise UsageError(f"a quote is not closed in {text}", hint=hint) from None
 
 
 def _initial_lines(interpreter: Interpreter) -> Iterator[str]:
@@ -273,6 +271,7 @@ def _initial_lines(interpreter: Interpreter) -> Iterator[str]:
 
 
 def _exact_text(value: Tensor | float) -> str:
+    """Return the text of a number or a tensor in the language, with all digits."""
     from autodiff_cli.report.numbers import exact_array
 
     return exact_array(getattr(value, "_data", value))

@@ -64,9 +64,10 @@ class Bash(_Offers, BashComplete):
     _kept = 0
 
     def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the complete words before the cursor and the incomplete one, without a quote that is still open."""
         if "COMP_LINE" not in os.environ:
             return super().get_completion_args()
-        end = "\0"
+        end = "\0"  # part of the last word, which is then there even if nothing is typed yet
         lexer = shlex.shlex(os.environ["COMP_LINE"] + end, posix=True, punctuation_chars=False)
         lexer.whitespace_split = True
         lexer.commenters = ""
@@ -83,6 +84,7 @@ class Bash(_Offers, BashComplete):
         return args[1:], incomplete
 
     def format_completion(self, item: CompletionItem[str]) -> str:
+        """Return the text that replaces bash's word, after an opening quote if bash would interpret the text."""
         text = item.value[self._kept :]
         return text if self._in_quotes or not any(c in text for c in _SPECIAL) else f'"{text}'
 

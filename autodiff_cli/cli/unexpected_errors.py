@@ -8,6 +8,7 @@ import shlex
 from autodiff_cli.errors import AutodiffError, FileError, InternalError, OutOfMemory
 
 _LONGEST = 500
+"""The maximum number of characters of a message or a command line that an error repeats."""
 _NO_MEMORY = ("cannot allocate memory", "can't start new thread", "failed to map segment", "cannot create thread")
 
 
@@ -31,10 +32,8 @@ def described(error: BaseException, args: list[str]) -> AutodiffError:
     command = shlex.join(["autodiff", *args])
     command = command if len(command) <= _LONGEST else f"{command[:_LONGEST]}..."
     what = f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
-    return InternalError(
-        f"internal error: {what}{_place(error)}",
-        hint=f"report this defect in autodiff with the output of: AUTODIFF_DEBUG=1 {command}",
-    )
+    hint = f"report this defect in autodiff with the output of: AUTODIFF_DEBUG=1 {command}"
+    return InternalError(f"internal error: {what}{_place(error)}", hint=hint)
 
 
 def _lacks_memory(error: BaseException, text: str) -> bool:
@@ -45,6 +44,7 @@ def _lacks_memory(error: BaseException, text: str) -> bool:
 
 
 def _text(name: str | bytes) -> str:
+    """Return a file name as text; bytes that are not UTF-8 are replaced."""
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
 
 

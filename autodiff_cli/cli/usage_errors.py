@@ -16,12 +16,8 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
 _HINT = "\n  hint: "
-
-
 _ONE_AT_A_TIME = {"claims": "claim", "hooks": "hook"}
 """The settings that are lists in Python, with the name of the option that is repeated for each value."""
-
-
 _OTHER_NAMES = {
     **dict.fromkeys(("derivative", "derive", "differentiate"), ("diff", "grad")),
     **dict.fromkeys(("gradient", "backward"), ("grad",)),
@@ -59,7 +55,8 @@ def report(error: AutodiffError, style: str) -> None:
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
     error.translate(option)
-    sys.stderr.write((for_programs if style in FORMATS and FORMATS[style].json else for_people)(error) + "\n")
+    is_json = style in FORMATS and FORMATS[style].json
+    sys.stderr.write((for_programs(error) if is_json else for_people(error)) + "\n")
 
 
 def usage_error(message: str, hint: str, context: click.Context | None = None) -> click.UsageError:
@@ -85,7 +82,7 @@ def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.Usage
 
 
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
-    """Return the error for an option that a command does not have."""
+    """Return the error for an option that a command does not have; ``known`` are the options that it has."""
     known = list(known)
     hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
     hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
@@ -93,28 +90,33 @@ def unknown_option(name: str, known: Iterable[str], context: click.Context) -> c
 
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
-    """Return the error for several arguments to a command that takes one expression."""
+    """Return the error for several arguments to a command of one expression, which may be mistyped options such as ``-wrt=x``."""
     long = [name for name in known if name.startswith("--")]
     for word in positional:
-        if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion("-" + word.partition("=")[0], long, 0.75)):
-            return usage_error(f"unknown option '{word.partition('=')[0]}'", hint, context)
+        name = word.partition("=")[0]
+        if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion(f"-{name}", long, 0.75)):
+            return usage_error(f"unknown option '{name}'", hint, context)
         if re.fullmatch(r"-[a-z]", word) and word != positional[0]:
             return unknown_option(word, (), context)
-    hint = "put the expression in quotes, and write options in full (--at x=1)"
-    if context.command.name == "plot":
-        hint = f'write several curves as one expression: "{", ".join(positional)}"'
-        file = next(filter(os.path.isfile, positional), None)
-        if file is not None:
-            hint = f'plot data with a fitted model: autodiff fit "y = a + b*x" {shlex.quote(file)} -o fit.svg'
+    message = f"expected one expression, but got {len(positional)}: {', '.join(map(repr, positional))}"
+    return usage_error(message, _one_expression_hint(positional, context), context)
+
+
+def _one_expression_hint(positional: Sequence[str], context: click.Context) -> str:
+    """Return what to write instead of several arguments: values, a fit, curves or one quoted expression."""
     values = [word for word in positional[1:] if re.match(r"[^\W\d]\w*=", word)]
     if values:
-        hint = f"give values with --at: --at {','.join(values)}"
-    shown = ", ".join(map(repr, positional))
-    return usage_error(f"expected one expression, but got {len(positional)}: {shown}", hint, context)
+        return f"give values with --at: --at {','.join(values)}"
+    if context.command.name != "plot":
+        return "put the expression in quotes, and write options in full (--at x=1)"
+    file = next(filter(os.path.isfile, positional), None)
+    if file is not None:
+        return f'plot data with a fitted model: autodiff fit "y = a + b*x" {shlex.quote(file)} -o fit.svg'
+    return f'write several curves as one expression: "{", ".join(positional)}"'
 
 
 def in_plain_words(error: click.UsageError) -> UsageError:
-    """Convert a click error to a ``UsageError``."""
+    """Convert a click error to a ``UsageError`` with a hint; each kind of error that click reports has its own words."""
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
         close = suggestion(error.option_name, error.possibilities or (), 0.5)
