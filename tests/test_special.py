@@ -44,6 +44,12 @@ FLOATS = (
 )
 
 
+@pytest.mark.parametrize("name", ["erfc", "ndtr", "lgamma", "digamma", "j0", "y1"])
+def test_a_transposed_matrix_keeps_its_digits(name: str) -> None:
+    matrix = ad.tensor([[2.0, 5.3, 90.0], [-11.7, -30.2, 1.1]])
+    assert repr(getattr(ad, name)(matrix.T).tolist()) == repr(getattr(ad, name)(ad.tensor(matrix.T.tolist())).tolist())
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (2,), (2, 1)])
 @pytest.mark.parametrize("name", FLOATS)
 def test_float32_stays_float32(name: str, shape: tuple[int, ...]) -> None:

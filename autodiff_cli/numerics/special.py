@@ -34,7 +34,7 @@ def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]
     places = np.flatnonzero(far)  # indexing with positions is much faster than indexing with a mask
     if not places.size:
         return value
-    value = np.array(value)
+    value = np.array(value, order="C")  # so that reshape returns a view
     value.reshape(-1)[places] = tail(np.asarray(x).reshape(-1)[places])
     return value[()]
 
