@@ -1,4 +1,4 @@
-"""Forward computations from Python's ``math`` for one number, and from SciPy for arrays.
+"""Forward computations from Python's ``math`` for one number, from SciPy for arrays, and from others where these lose digits.
 
 Importing SciPy takes longer than a small evaluation, so SciPy is imported on the first call to one of its functions, and a
 single number is passed to ``math`` if ``math`` has the function.
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.primitives.types import Mask
 from autodiff_cli.lazy import library
 
 
@@ -40,3 +41,13 @@ def from_math(number: Callable[[float], float], name: str) -> Callable[[Any], An
         return np.float32(value) if getattr(x, "dtype", None) == np.float32 else np.float64(value)
 
     return forward
+
+
+def replace_where(value: Array, places: Mask, function: Callable[..., Any], *arguments: Array) -> Any:
+    """Return ``value`` with its elements where ``places`` is true replaced by ``function`` of those of the arguments."""
+    positions = np.flatnonzero(places)  # indexing with positions is much faster than indexing with a mask
+    if not positions.size:
+        return value
+    result = np.array(value, order="C")  # so that reshape returns a view
+    result.reshape(-1)[positions] = function(*[np.broadcast_to(each, result.shape).reshape(-1)[positions] for each in arguments])
+    return result[()]

@@ -10,69 +10,67 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.numerics import decompositions
-from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.backend import from_scipy, replace_where
 from autodiff_cli.numerics.bessel_orders import hankel
 from autodiff_cli.numerics.quadrature import in_blocks
 
-_FIRST = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
+_ORDERS_0_AND_1 = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
+_FAR = 20.0
+_SCALED = (from_scipy("i0e"), from_scipy("i1e"))
+_airy = from_scipy("airy")
+_SPLITTER = 2.0**27 + 1
+_HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
+_STEP, _SPAN = 0.25, 40.0
 
 
-def _of_any_order(name: str) -> Any:
-    """Return SciPy's function ``name``, replaced by the first term of its power series for tiny x, where SciPy gives nan."""
-    of_order = from_scipy(name)
+def _order_first(name: str) -> Any:
+    """Return SciPy's ``name`` of (n, x), with the first term of its power series for tiny x, where SciPy returns nan."""
+    of_scipy = from_scipy(name)
 
     @np.errstate(all="ignore")
     def function(n: float, x: Array) -> Any:
-        value, small = of_order(n, x), np.abs(x) < 1e-100
-        return np.where(small, (x / 2) ** int(n) / math.factorial(min(int(n), 170)), value)[()] if np.any(small) else value
+        factorial = math.factorial(min(int(n), 170))  # that of 171 overflows; the power is 0 long before
+        return replace_where(of_scipy(n, x), np.abs(x) < 1e-100, lambda x: (x / 2) ** int(n) / factorial, x)
 
     return function
 
 
-def _of_order(name: str) -> Any:
-    any_order = _of_any_order(name)
-    return lambda x, n: _FIRST[name][n](x) if n < 2 else any_order(float(n), x)
+def _order_last(name: str) -> Any:
+    """Return the function of (x, n) that uses SciPy's special functions for the orders 0 and 1, and ``name`` for the others."""
+    higher = _order_first(name)
+    return lambda x, n: _ORDERS_0_AND_1[name][n](x) if n < 2 else higher(float(n), x)
 
 
 @np.errstate(all="ignore")
 def bessel_j(x: Array, n: int) -> Any:
-    value = _of_order("jv")(x, n)
+    """Return J_n(x), by Hankel's expansion where x is so large that SciPy loses digits."""
     far = (np.abs(x) > 30 + n * n) & np.isfinite(x)
-    if not np.any(far):
-        return value
-    return np.where(far, hankel(float(n), np.where(far, np.abs(x), 100.0 + n * n), 0, False) * np.sign(x) ** n, value)[()]
+    return replace_where(_order_last("jv")(x, n), far, lambda x: hankel(float(n), np.abs(x), 0, False) * np.sign(x) ** n, x)
 
 
 def _second_kind(n: int) -> Any:
+    """Return the forward computation of Y_n for n = 0 or 1, by Hankel's expansion for x > 30, where SciPy loses digits."""
     near = from_scipy(f"y{n}")
 
     @np.errstate(all="ignore")
     def function(x: Array) -> Any:
-        far = x > 30
-        value = near(x)
-        if not np.any(far):
-            return value
-        waves = hankel(float(n), np.where(far, x, 100.0), 0, True)
-        return np.where(far, np.where(x == math.inf, 0.0, waves), value)[()].astype(value.dtype)
+        return replace_where(near(x), x > 30, lambda x: np.where(x == math.inf, 0.0, hankel(float(n), x, 0, True)), x)
 
     return function
 
 
-# The functions i0 and i1 multiplied by exp(-abs(x)).  For large x their derivatives are small differences of large terms, so
-# the asymptotic series is differentiated term by term for abs(x) > 20.
-
-_FAR = 20.0
-_SCALED = (from_scipy("i0e"), from_scipy("i1e"))
-
-
 @np.errstate(all="ignore")
 def bessel_scaled(x: Array, n: int, order: int) -> Any:
+    """Return the derivative of the given order of exp(-abs(x))*I_n(x).
+
+    For large x it is a small difference of large terms, so the asymptotic series is differentiated term by term.
+    """
     size, sign = np.abs(x), np.sign(x)
     far = size > _FAR
-    beyond = _far_out(np.maximum(size, _FAR), n, order) * sign ** ((n + order) % 2)
+    beyond = _asymptotic_scaled(np.maximum(size, _FAR), n, order) * sign ** ((n + order) % 2)
     if np.all(far):
         return beyond
-    ive = _of_any_order("ive")
+    ive = _order_first("ive")
     near: Any = 0.0
     for j in range(order + 1):
         for i in range(j + 1):  # the j-th derivative of I_n
@@ -83,24 +81,15 @@ def bessel_scaled(x: Array, n: int, order: int) -> Any:
 
 
 @np.errstate(all="ignore")
-def _far_out(x: Array, n: int, order: int) -> Any:
-    """Return the derivative of the given order of exp(-x)*I_n(x), for large positive x."""
+def _asymptotic_scaled(x: Array, n: int, order: int) -> Any:
+    """Return the derivative of the given order of exp(-x)*I_n(x), for x >= 20."""
     total: Any = 0.0
-    for coefficient in reversed(decompositions.far_out(n, order)):
+    for coefficient in reversed(decompositions.asymptotic_scaled(n, order)):
         total = coefficient + total / x
     return total * x ** (-0.5 - order)
 
 
-bessel_i = _of_order("iv")
-y0, y1 = _second_kind(0), _second_kind(1)
-
-
-_airy = from_scipy("airy")
-_SPLITTER = 2.0**27 + 1
-_HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
-
-
-def _product(a: Array, b: Array | float) -> tuple[Any, Any]:
+def _product_and_error(a: Array, b: Array | float) -> tuple[Any, Any]:
     """Return a product and its rounding error, by Dekker's algorithm (1971)."""
     product = a * b
     high_a, high_b = _SPLITTER * a, _SPLITTER * b
@@ -109,32 +98,34 @@ def _product(a: Array, b: Array | float) -> tuple[Any, Any]:
     return product, low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
 
 
-def _phase(size: Array) -> tuple[Any, Any, Any]:
-    """Return zeta = 2/3*size**(3/2) and the cosine and the sine of zeta - pi/4.
-
-    The phase is computed with twice the digits of a float, because the cosine of a rounded phase would lose digits.
-    """
+def _zeta(size: Array) -> tuple[Any, Any]:
+    """Return 2/3*size**(3/2) and its rounding error."""
     root = np.sqrt(size)
-    square, rest = _product(root, root)
-    product, error = _product(size, root)
+    square, rest = _product_and_error(root, root)
+    product, error = _product_and_error(size, root)
     error = 2 * (error + size * (((size - square) - rest) / (2 * root)))
     zeta = 2 * product / 3
-    triple, rest = _product(zeta, 3.0)
-    error = ((2 * product - triple) - rest + error) / 3
+    triple, rest = _product_and_error(zeta, 3.0)
+    return zeta, ((2 * product - triple) - rest + error) / 3
+
+
+def _phase(zeta: Array, error: Array) -> tuple[Any, Any]:
+    """Return the cosine and the sine of zeta + error - pi/4, as the cosine of a rounded phase would lose digits."""
     quarter = np.round(zeta / _HALF_PI)
-    whole, rest = _product(quarter, _HALF_PI)
+    whole, rest = _product_and_error(quarter, _HALF_PI)
     angle = ((zeta - whole) - rest) + (error - quarter * _HALF_PI_REST)
     turn = quarter % 4
     cosine, sine = np.cos(angle), np.sin(angle)
     turns = [turn == 0, turn == 1, turn == 2]
     cosine, sine = np.select(turns, [cosine, -sine, -cosine], sine), np.select(turns, [sine, cosine, -sine], -cosine)
-    return zeta, (cosine + sine) * math.sqrt(0.5), (sine - cosine) * math.sqrt(0.5)
+    return (cosine + sine) * math.sqrt(0.5), (sine - cosine) * math.sqrt(0.5)
 
 
 def _airy_waves(size: Array, which: int) -> Any:
-    """Return Ai, Ai', Bi or Bi' at -size, from the asymptotic expansions for large size (DLMF 9.7.9 to 9.7.12)."""
-    zeta, cosine, sine = _phase(size)
-    parts: list[Any] = [0.0, 0.0]
+    """Return Ai, Ai', Bi or Bi' (``which`` 0 to 3) at -size, from the expansions for large size (DLMF 9.7.9 to 9.7.12)."""
+    zeta, error = _zeta(size)
+    cosine, sine = _phase(zeta, error)
+    parts: list[Any] = [0.0, 0.0]  # the sums of the terms with even and with odd k
     term: Any = 1.0
     for k in range(20):
         factor = (6 * k + 1) / (1 - 6 * k) if which % 2 else 1.0
@@ -142,30 +133,25 @@ def _airy_waves(size: Array, which: int) -> Any:
         term = term * ((6 * k + 1) * (6 * k + 3) * (6 * k + 5) / (216 * (k + 1) * (2 * k + 1))) / zeta
     even, odd = parts
     height = size ** (0.25 if which % 2 else -0.25) / math.sqrt(math.pi)
-    return height * (cosine * even + sine * odd, sine * even - cosine * odd, cosine * odd - sine * even)[which % 3]
+    ai, ai_prime, bi = cosine * even + sine * odd, sine * even - cosine * odd, cosine * odd - sine * even
+    return height * (ai, ai_prime, bi, ai)[which]
 
 
-def _function(which: int) -> Callable[[Array], Any]:
+def _airy_function(which: int) -> Callable[[Array], Any]:
+    """Return the forward computation of Ai, Ai', Bi or Bi' (``which`` 0 to 3); SciPy rounds the phase for x < -20."""
+
     @np.errstate(all="ignore")
     def function(x: Array) -> Any:
-        value = _airy(x)[which]
-        far = (x < -20) & (x > -1e10)  # SciPy rounds the phase
-        return np.where(far, _airy_waves(np.where(far, -x, 25.0), which), value)[()].astype(value.dtype) if np.any(far) else value
+        return replace_where(_airy(x)[which], (x < -20) & (x > -1e10), lambda x: _airy_waves(-x, which), x)
 
     return function
 
 
-airy_ai, airy_ai_prime, airy_bi, airy_bi_prime = (_function(which) for which in range(4))
-
-
-# Complete elliptic integrals.  All derivatives belong to one family of integrals with positive integrands, so that no derivative
-# loses digits to cancellation, not even at m = 0, where the usual formulas divide by m.
-
-_STEP, _SPAN = 0.25, 40.0
-
-
 def elliptic_integral(m: Array, order: int, second: bool) -> Any:
     """Return the integral of sin(t)**(2*order)/(1 - m*sin(t)**2)**(order - second + 1/2) from 0 to pi/2, for order >= 1.
+
+    The derivatives of the complete elliptic integrals of the first and of the second kind are such integrals.  The integrands
+    are positive, so no digits are lost to cancellation, not even at m = 0, where the usual formulas divide by m.
 
     With c = 1 - m and tan(t) = exp(s)/c**(1/4), the differential dt/sqrt(1 - m*sin(t)**2) is
     ds/sqrt(1 + c + 2*sqrt(c)*cosh(2*s)).  Its poles in s lie on lines at the distance pi/2 from the real axis for every m, so the
@@ -187,3 +173,8 @@ def elliptic_integral(m: Array, order: int, second: bool) -> Any:
         return np.where(m == 1, math.inf, np.where(m == -math.inf, 0.0, result))
 
     return in_blocks(sums, m)
+
+
+bessel_i = _order_last("iv")
+y0, y1 = _second_kind(0), _second_kind(1)
+airy_ai, airy_ai_prime, airy_bi, airy_bi_prime = map(_airy_function, range(4))

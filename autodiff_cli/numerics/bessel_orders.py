@@ -9,42 +9,45 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.numerics.backend import from_scipy
-from autodiff_cli.numerics.quadrature import in_blocks
+from autodiff_cli.numerics.backend import from_scipy, replace_where
+from autodiff_cli.numerics.quadrature import gauss_legendre, in_blocks
 
 _SCIPY = {name: from_scipy(name) for name in ("jv", "yv", "iv", "kv")}
 _LARGEST_ORDER = 1000.0
 _DROP = 45.0
+"""The logarithm of the largest value of an integrand relative to its value at the ends of the quadrature."""
 
 
 @np.errstate(all="ignore")
-def _of_order(kind: str, v: Array, x: Array) -> Any:
-    """Return the function of SciPy, where it has its digits: not for I of a tiny x, and not for J and Y of a large x."""
+def _bessel_value(kind: str, v: Array, x: Array) -> Any:
+    """Return J, Y, I or K (``kind``) of real order v: by SciPy, except for I of a tiny x, and J and Y of a large x."""
     value = _SCIPY[kind](v, x)
     if kind == "iv":
-        tiny = (x > 0) & (x < 1e-30)
-        if np.any(tiny):
-            order = np.where(v == np.floor(v), np.abs(v), v)
-            first = from_scipy("rgamma")(order + 1) * np.exp(order * (np.log(np.where(tiny, x, 1.0)) - math.log(2)))
-            value = np.where(tiny & np.isfinite(v), first, value)[()]
-    elif kind != "kv":
-        far = _is_far(v, x)
-        if np.any(far):
-            value = np.where(far, hankel(np.where(far, v, 0.0), np.where(far, x, 99.0), 0, kind == "yv"), value)[()]
-    return value
+        return replace_where(value, (x > 0) & (x < 1e-30) & np.isfinite(v), _first_term, v, x)
+    if kind == "kv":
+        return value
+    return replace_where(value, _is_far(v, x), lambda v, x: hankel(v, x, 0, kind == "yv"), v, x)
+
+
+def _first_term(v: Array, x: Array) -> Any:
+    """Return the first term of the power series of I_v(x), (x/2)**v/gamma(v + 1); for a negative whole v, I_v is I_-v."""
+    order = np.where(v == np.floor(v), np.abs(v), v)
+    return from_scipy("rgamma")(order + 1) * np.exp(order * (np.log(x) - math.log(2)))
 
 
 def _is_far(v: Array, x: Array) -> Any:
+    """Return whether Hankel's expansion has all digits of J and Y of the order v at x."""
     return (x > 25 + v * v / 2) & np.isfinite(x)
 
 
-def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
+def _k_derivative(v: Array, x: Array, by_order: int, by_x: int) -> Any:
     """Return a derivative of K: its value times an average over exp(-x*cosh(t))*cosh(v*t) for t >= 0 (DLMF 10.32.9).
 
     The trapezoidal rule converges geometrically, because the integrand is even and entire.
@@ -53,19 +56,11 @@ def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
     peak, size = np.arcsinh(v / x), np.hypot(v, x)
 
     def exponent(t: Array) -> Any:
-        return v[:, None] * (t - peak[:, None]) - 2 * x[:, None] * np.sinh((t + peak[:, None]) / 2) * np.sinh(
-            (t - peak[:, None]) / 2
-        )
+        """Return v*t - x*cosh(t), less its largest value, which it has at the peak."""
+        half_sum, half_difference = (t + peak[:, None]) / 2, (t - peak[:, None]) / 2
+        return v[:, None] * (t - peak[:, None]) - 2 * x[:, None] * np.sinh(half_sum) * np.sinh(half_difference)
 
-    ends = []
-    for side in (-1.0, 1.0):
-        near, far = np.zeros_like(x), np.full_like(x, 800.0)
-        for _ in range(40):
-            middle = (near + far) / 2
-            inside = exponent((peak + side * middle)[:, None])[:, 0] > -_DROP
-            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-        ends.append(peak + side * (far + 0.1 / np.sqrt(1 + size)))
-    start, width = np.maximum(ends[0], 0.0), ends[1] - np.maximum(ends[0], 0.0)
+    start, width = _support(exponent, peak, size)
     steps = width * (1 + np.sqrt(size) / 3) / 0.2
     count = math.ceil(min(np.max(np.where(np.isfinite(steps), steps, 8.0), initial=8.0), 20000))
     t = start[:, None] + width[:, None] * (np.arange(count + 1) / count)
@@ -79,8 +74,22 @@ def _decaying(v: Array, x: Array, by_order: int, by_x: int) -> Any:
     return np.where(x == 0, at_0, np.where(np.isposinf(x), 0.0, result))
 
 
+def _support(exponent: Callable[[Array], Any], peak: Array, size: Array) -> tuple[Any, Any]:
+    """Return the start and the width of the interval of t >= 0 where ``exponent(t)`` is above -_DROP, by bisection."""
+    ends = []
+    for side in (-1.0, 1.0):
+        near, far = np.zeros_like(peak), np.full_like(peak, 800.0)
+        for _ in range(40):
+            middle = (near + far) / 2
+            inside = exponent((peak + side * middle)[:, None])[:, 0] > -_DROP
+            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+        ends.append(peak + side * (far + 0.1 / np.sqrt(1 + size)))
+    start = np.maximum(ends[0], 0.0)
+    return start, ends[1] - start
+
+
 def hankel(v: Array | float, x: Array, order: int, second: bool) -> Any:
-    """Return a derivative of J or Y with respect to the order from Hankel's expansion (DLMF 10.17.3 and 10.17.4).
+    """Return a derivative with respect to the order of J, or of Y (``second``), from Hankel's expansion (DLMF 10.17.3, 10.17.4).
 
     The lists contain the Taylor coefficients with respect to the order.
     """
@@ -108,15 +117,12 @@ def _product(a: list[Any], b: list[Any]) -> list[Any]:
     return [sum(a[i - j] * b[j] for j in range(min(i + 1, len(b)))) for i in range(len(a))]
 
 
-@functools.cache
-def _legendre() -> tuple[Any, Any]:
-    nodes, weights = np.polynomial.legendre.leggauss(80)
-    return (nodes + 1) / 2, weights / 2
+def _i_derivative(v: Array, x: Array, order: int) -> Any:
+    """Return a derivative of I with respect to the order from the integrals of DLMF 10.32.4, for x >= 2 and v**2 <= 4*x.
 
-
-def _growing(v: Array, x: Array, order: int) -> Any:
-    """Return a derivative of I with respect to the order from two integrals (DLMF 10.32.4), for x >= 2 and v**2 <= 4*x."""
-    nodes, weights = _legendre()
+    The first is over an angle; the second is multiplied by the sine of pi*v, which is exactly 0 at a whole order.
+    """
+    nodes, weights = gauss_legendre(80)
     v, x = v[:, None], x[:, None]
     end = np.arccos(np.maximum(1 - _DROP / x, -1.0))
     angle = end * nodes
@@ -127,7 +133,6 @@ def _growing(v: Array, x: Array, order: int) -> Any:
     t = end * nodes
     decay = np.exp(-2 * x * np.cosh(t / 2) ** 2 - v * t) * weights
     part = np.mod(v[:, 0], 2.0)
-    # At a whole order the sine is exactly 0.
     whole = np.round(part)
     sine, cosine = (np.cos(math.pi * whole) * wave for wave in (np.sin(math.pi * (part - whole)), np.cos(math.pi * (part - whole))))
     turns = (sine, cosine, -sine, -cosine)
@@ -139,7 +144,7 @@ def _growing(v: Array, x: Array, order: int) -> Any:
 
 
 @functools.cache
-def _slopes(order: int) -> tuple[Any, Any]:
+def _derivative_weights(order: int) -> tuple[Any, Any]:
     """Return Chebyshev points, rounded to multiples of 1/1024, and the weights of the derivative at 0 of their polynomial."""
     from fractions import Fraction  # few runs need it
 
@@ -156,55 +161,55 @@ def _slopes(order: int) -> tuple[Any, Any]:
     return np.array([float(point) for point in points]), np.array(weights)
 
 
-def _beside(kind: str, v: Array, x: Array, order: int) -> Any:
+def _derivative_from_neighbours(kind: str, v: Array, x: Array, order: int) -> Any:
     """Return a derivative with respect to the order from the values at orders around ``v``."""
-    points, weights = _slopes(order)
+    points, weights = _derivative_weights(order)
     scale = 1 + np.abs(np.log(x / (2 * (np.abs(v) + 1))))
     if kind in ("jv", "yv"):  # beyond the turning point only the phase changes
         scale = np.where(x > np.abs(v) + 1, 2.0, scale)
     radius = 2.0 ** np.floor(np.log2(2 / np.where(np.isfinite(scale), scale, math.nan)))
     orders = v[:, None] + radius[:, None] * points
-    values = _of_order(kind, orders, np.broadcast_to(x[:, None], orders.shape))
+    values = _bessel_value(kind, orders, np.broadcast_to(x[:, None], orders.shape))
     result = np.sum(values * weights, axis=-1) / radius**order
     zero = (x == 0) & (v > 0)
     return np.where(zero, 0.0, np.where((x > 0) & (np.abs(v) <= _LARGEST_ORDER), result, math.nan))
 
 
-def _by_order(kind: str, v: Array, x: Array, order: int) -> Any:
+def _order_derivative(kind: str, v: Array, x: Array, order: int) -> Any:
+    """Return the function ``kind``, or its derivative with respect to its order, by the method that has its digits at (v, x)."""
     if not order:
-        return _of_order(kind, v, x)
+        return _bessel_value(kind, v, x)
     special = (x >= 2) & (v * v <= 4 * x) if kind == "iv" else _is_far(v, x)
-    result = np.full(x.shape, math.nan)
-    if np.any(special):
-        there = v[special], x[special], order
-        result[special] = _growing(*there) if kind == "iv" else hankel(*there, kind == "yv")
-    if not np.all(special):
-        result[~special] = _beside(kind, v[~special], x[~special], order)
-    return result
+    result = replace_where(np.full(x.shape, math.nan), ~special, lambda v, x: _derivative_from_neighbours(kind, v, x, order), v, x)
+    if kind == "iv":
+        return replace_where(result, special, lambda v, x: _i_derivative(v, x, order), v, x)
+    return replace_where(result, special, lambda v, x: hankel(v, x, order, kind == "yv"), v, x)
 
 
 def bessel_partial(v: Array, x: Array, kind: str, by_order: int, by_x: int) -> Any:
+    """Return the derivative of J, Y, I or K (``kind``) of order ``by_order`` in its order v and of order ``by_x`` in x."""
     if kind not in _SCIPY:
         raise ArgumentError(f"bessel_partial: 'kind' must be one of {', '.join(map(repr, _SCIPY))}, not {kind!r}")
-
-    def by_argument(v: Array, x: Array) -> Any:
-        if kind == "kv":
-            return _decaying(v, x, by_order, by_x)
-        if not by_x:
-            return _by_order(kind, v, x, by_order)
-        sign = 1 if kind == "iv" else -1
-        result: Any = 0.0
-        for i in range(by_x + 1):
-            result = result + math.comb(by_x, i) * sign**i / 2**by_x * _by_order(kind, v - by_x + 2 * i, x, by_order)
-        if by_x > 1:
-            return result
-        # For 0 < v < 1 and small x, the order v - 1 is rounded: use the formula with v/x.
-        other = v / x * _by_order(kind, v, x, by_order) + sign * _by_order(kind, v + 1, x, by_order)
-        if by_order:
-            other = other + by_order / x * _by_order(kind, v, x, by_order - 1)
-        return np.where((np.abs(v) < 1) & (x < 1) & (x > 0), other, result)
-
-    return in_blocks(by_argument, v, x)
+    if kind == "kv":
+        return in_blocks(lambda v, x: _k_derivative(v, x, by_order, by_x), v, x)
+    return in_blocks(lambda v, x: _mixed_derivative(kind, v, x, by_order, by_x), v, x)
 
 
-jv, yv, iv, kv = (in_one_type(functools.partial(_of_order, kind)) for kind in ("jv", "yv", "iv", "kv"))
+def _mixed_derivative(kind: str, v: Array, x: Array, by_order: int, by_x: int) -> Any:
+    """Return a derivative of J, Y or I; that in x is a sum over neighbouring orders (DLMF 10.6.7 and 10.29.5)."""
+    if not by_x:
+        return _order_derivative(kind, v, x, by_order)
+    sign = 1 if kind == "iv" else -1
+    result: Any = 0.0
+    for i in range(by_x + 1):
+        result = result + math.comb(by_x, i) * sign**i / 2**by_x * _order_derivative(kind, v - by_x + 2 * i, x, by_order)
+    if by_x > 1:
+        return result
+    # For 0 < v < 1 and small x, the order v - 1 is rounded: use the formula with v/x.
+    other = v / x * _order_derivative(kind, v, x, by_order) + sign * _order_derivative(kind, v + 1, x, by_order)
+    if by_order:
+        other = other + by_order / x * _order_derivative(kind, v, x, by_order - 1)
+    return np.where((np.abs(v) < 1) & (x < 1) & (x > 0), other, result)
+
+
+jv, yv, iv, kv = (in_one_type(functools.partial(_bessel_value, kind)) for kind in ("jv", "yv", "iv", "kv"))

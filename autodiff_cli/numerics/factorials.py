@@ -9,12 +9,20 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.numerics import decompositions
-from autodiff_cli.numerics.backend import from_math, from_scipy
+from autodiff_cli.numerics.backend import from_math, from_scipy, replace_where
 from autodiff_cli.numerics.decompositions import BERNOULLI
 from autodiff_cli.numerics.parameter_series import Series, check_order
 
+_LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
+_psi = from_scipy("psi")
+_PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
+_zeta_of_scipy, _lgamma, _polygamma = from_scipy("zeta"), from_scipy("gammaln"), from_scipy("polygamma")
+_SHIFT = 20
+_STEPS = 14
+
 
 def _lgamma_number(x: float) -> float:
+    """Return log(abs(gamma(x))), which is inf at a pole and where it overflows."""
     try:
         return math.lgamma(x)
     except (ValueError, OverflowError):  # x is a pole, or the result overflows
@@ -22,6 +30,7 @@ def _lgamma_number(x: float) -> float:
 
 
 def _gamma_number(x: float) -> float:
+    """Return gamma(x), which is infinite where it overflows."""
     try:
         return math.gamma(x)
     except ValueError:  # as in PyTorch and SciPy: infinite with the sign of x at 0, nan at the other poles
@@ -30,11 +39,9 @@ def _gamma_number(x: float) -> float:
         return math.inf if x > 0 or math.floor(x) % 2 == 0 else -math.inf
 
 
-_lgamma_of = from_math(_lgamma_number, "gammaln")
-
-
 def _lgamma_elsewhere(x: Array) -> Any:
-    value = _lgamma_of(x)
+    """Return log(abs(gamma(x))) by ``math`` or SciPy, which is accurate except near the zeros at 1 and 2."""
+    value = _lgamma_of_library(x)
     if isinstance(x, np.ndarray):  # SciPy returns inf for subnormal numbers, and -inf at -inf
         size = np.abs(x)
         value = np.where(size < 1e-300, -np.log(size), np.where(size == math.inf, size, value))
@@ -43,21 +50,19 @@ def _lgamma_elsewhere(x: Array) -> Any:
 
 @np.errstate(all="ignore")
 def lgamma(x: Array) -> Any:
-    # Near the zeros at 1 and 2, where the libraries are inaccurate, use a power series.
-    near = (x > 0.5) & (x < 2.5)
-    if not np.any(near):
-        return _lgamma_elsewhere(x)
-    low = near & (x < 1.5)
-    z = np.where(near, np.where(low, x - 1.0, x - 2.0), 0.0)
+    """Return log(abs(gamma(x))); near the zeros at 1 and 2, where the libraries are inaccurate, by a power series."""
+    return replace_where(_lgamma_elsewhere(x), (x > 0.5) & (x < 2.5), _lgamma_near_its_zeros, x)
+
+
+def _lgamma_near_its_zeros(x: Array) -> Any:
+    """Return lgamma from its power series at 2, for x from 1/2 to 5/2."""
+    low = x < 1.5
+    z = np.where(low, x - 1.0, x - 2.0)
     series = 0.0
     for k in range(len(decompositions.ZETA_LESS_1) + 1, 1, -1):
         series = (-1) ** k * decompositions.ZETA_LESS_1[k - 2] / k + z * series
     value = z * ((1 - decompositions.EULER) + z * series)
-    return np.where(near, np.where(low, value - np.log1p(z), value), _lgamma_elsewhere(x) if not np.all(near) else 0.0)[()]
-
-
-_LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
-_PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
+    return np.where(low, value - np.log1p(z), value)
 
 
 def _cotangent(offset: Array) -> Any:
@@ -69,36 +74,30 @@ def _cotangent(offset: Array) -> Any:
 
 @np.errstate(all="ignore")
 def digamma(x: Array) -> Any:
-    psi = from_scipy("psi")
-    # Near a negative pole, compute the cotangent from the distance to the pole, which is exact; pi*x would be rounded.
+    """Return the derivative of lgamma; near a negative pole, by the reflection formula."""
     offset = x - np.round(x)
-    near = (x < 0) & (offset != 0) & (np.abs(offset) < 0.25)
-    if not np.any(near):
-        return psi(x)
-    offset = np.where(near, offset, 0.125)
+    return replace_where(_psi(x), (x < 0) & (offset != 0) & (np.abs(offset) < 0.25), _digamma_near_pole, x)
+
+
+def _digamma_near_pole(x: Array) -> Any:
+    """Return digamma(1 - x) - pi*cot(pi*x) near a negative pole."""
+    offset = x - np.round(x)  # exact, whereas pi*x would be rounded
     square = offset * offset
     series = sum(-c * square**k for k, c in enumerate(_PI_COTANGENT)) * offset + 1 / offset
-    other = np.where(np.abs(offset) < 1e-3, series, math.pi * _cotangent(offset))
-    value = np.where(near, psi(np.where(near, 1 - x, 1.0)) - other, psi(x))
-    return value.astype(np.result_type(x, np.float32), copy=False)[()]
-
-
-gamma = from_math(_gamma_number, "gamma")
-
-_zeta = from_scipy("zeta")
+    return _psi(1 - x) - np.where(np.abs(offset) < 1e-3, series, math.pi * _cotangent(offset))
 
 
 @np.errstate(all="ignore")
 def polygamma(x: Array, n: int) -> Any:
+    """Return the derivative of order n + 1 of lgamma, by the Hurwitz zeta function, and by reflection for negative x."""
     if n == 0:
         return digamma(x)
     sign = -1.0 if n % 2 == 0 else 1.0
     reflected = x < 0
-    value = sign * float(math.factorial(n)) * _zeta(n + 1.0, np.where(reflected, 1 - x, x))
+    value = sign * float(math.factorial(n)) * _zeta_of_scipy(n + 1.0, np.where(reflected, 1 - x, x))
     if not np.any(reflected):
         return value[()]
-    # For negative x, zeta would sum about abs(x) terms, so the reflection formula is used.  Its trigonometric cotangent is computed
-    # from the distance to the nearest pole.
+    # For negative x, SciPy would sum about abs(x) terms.
     offset = x - np.round(x)
     *coefficients, leading = decompositions.cotangent_polynomial(n)
     cotangent, polynomial = _cotangent(offset), leading
@@ -108,12 +107,6 @@ def polygamma(x: Array, n: int) -> Any:
     return np.where(reflected, np.where(offset == 0, sign * math.inf, other), value)[()]
 
 
-# Differences of polygamma functions at a + b and a.  Subtraction would lose digits to cancellation where b is small
-# compared with a, so the differences are computed as sums of accurate differences of powers.
-
-_SHIFT = 20
-
-
 def _power_gap(a: Array, b: Array, m: int) -> Any:
     """Return a**-m - (a + b)**-m."""
     return -(a**-m) * np.expm1(-m * np.log1p(b / a))
@@ -121,12 +114,15 @@ def _power_gap(a: Array, b: Array, m: int) -> Any:
 
 @np.errstate(all="ignore")
 def polygamma_gap(a: Array, b: Array, n: int) -> Any:
+    """Return polygamma(a + b) - polygamma(a) of order n, where b may be small compared with a."""
     positive = (a > 0) & (b > 0)
-    if not np.all(positive):
-        plain = polygamma(a + b, n) - polygamma(a, n)
-        if not np.any(positive):
-            return plain
-        return np.where(positive, polygamma_gap(np.where(positive, a, 1.0), np.where(positive, b, 1.0), n), plain)
+    if np.all(positive):
+        return _positive_gap(a, b, n)
+    return replace_where(polygamma(a + b, n) - polygamma(a, n), positive, lambda a, b: _positive_gap(a, b, n), a, b)
+
+
+def _positive_gap(a: Array, b: Array, n: int) -> Any:
+    """Return the gap for positive arguments: accurate differences of powers, by recurrence and the Euler-Maclaurin formula."""
     factorial = float(math.factorial(n))
     a = a * 1.0
     total = 0.0
@@ -150,11 +146,10 @@ def stirling_tail(x: Array) -> Any:
     return total / x
 
 
-def _high(a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Return the smaller and the larger argument, and whether asymptotic formulas hold; elsewhere replace them by 1 and 60."""
+def _low_and_high(a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """Return the smaller and the larger argument, and where Stirling's formula holds for their beta function."""
     small, large = np.minimum(a, b), np.maximum(a, b)
-    far = (small > 0) & (large > 50) & (large < math.inf)
-    return np.where(far, small, 1.0), np.where(far, large, 60.0), far
+    return small, large, (small > 0) & (large > 50) & (large < math.inf)
 
 
 def _log_of_two_large(low: Array, high: Array) -> Any:
@@ -166,60 +161,55 @@ def _log_of_two_large(low: Array, high: Array) -> Any:
 
 @np.errstate(all="ignore")
 def _beta(a: Array, b: Array) -> Any:
-    low, high, far = _high(a, b)
-    if not np.any(far):
-        return from_scipy("beta")(a, b)
-    # Compute gamma(small) * gamma(large)/gamma(large + small), because SciPy's difference of logarithms would lose digits.
+    """Return the beta function, by Stirling's formula where SciPy's difference of logarithms would lose digits."""
+    low, high, far = _low_and_high(a, b)
+    return replace_where(from_scipy("beta")(a, b), far, _beta_of_large, low, high)
+
+
+def _beta_of_large(low: Array, high: Array) -> Any:
+    """Return gamma(low)*gamma(high)/gamma(high + low), where ``high`` is above 50."""
     total = low + high
     tails = stirling_tail(high) - stirling_tail(total)
     one_large = from_scipy("gamma")(low) * high**-low * np.exp(tails + low - (total - 0.5) * np.log1p(low / high))
-    value = np.where(low < 50, one_large, np.exp(_log_of_two_large(np.maximum(low, 50.0), high)))
-    return np.where(far, value, from_scipy("beta")(a, b))[()]
+    return np.where(low < 50, one_large, np.exp(_log_of_two_large(np.maximum(low, 50.0), high)))
 
 
 @np.errstate(all="ignore")
 def _betaln(a: Array, b: Array) -> Any:
+    """Return the logarithm of the beta function, by Stirling's formula where SciPy's difference of logarithms would lose digits."""
     value = np.log(np.abs(from_scipy("beta")(a, b)))
     value = np.where(np.isfinite(value), value, from_scipy("betaln")(a, b))  # the beta function overflows or underflows
-    low, high, far = _high(a, b)
-    if not np.any(far):
-        return value[()]
+    low, high, far = _low_and_high(a, b)
+    return replace_where(value[()], far, _betaln_of_large, low, high)
+
+
+def _betaln_of_large(low: Array, high: Array) -> Any:
+    """Return the logarithm of ``_beta_of_large``."""
     total = low + high
     tails = stirling_tail(high) - stirling_tail(total)
     one_large = lgamma(low) - low * np.log(high) + (tails + low - (total - 0.5) * np.log1p(low / high))
-    large = np.where(low < 50, one_large, _log_of_two_large(np.maximum(low, 50.0), high))
-    return np.where(far, large, value)[()]
+    return np.where(low < 50, one_large, _log_of_two_large(np.maximum(low, 50.0), high))
 
 
 def factorial(x: Array) -> Any:
     return gamma(x + 1)
 
 
-beta, betaln = in_one_type(_beta), in_one_type(_betaln)
-
-
-# The zeta functions of Riemann and Hurwitz, with derivatives with respect to both arguments.
-#
-# Derivatives with respect to the exponent are coefficients of power series in it.  The series are computed with the Euler-Maclaurin
-# formula (DLMF 25.11.28), and for the Riemann zeta function below -1/2 with the reflection formula (DLMF 25.4.1).
-
-_zeta_of_scipy, _lgamma, _polygamma = from_scipy("zeta"), from_scipy("gammaln"), from_scipy("polygamma")
-
-
 @np.errstate(all="ignore")
 def zeta(x: Array, q: Array) -> Any:
+    """Return the Hurwitz zeta function; also for negative q and whole x, and the Riemann zeta function for q = 1 and x < 1."""
     reflected = (q < 0) & (q != np.floor(q)) & (x == np.floor(x))
-    value = _zeta_of_scipy(x, np.where(reflected, 1.0, q))
-    if np.any(reflected):
-        # SciPy would sum about abs(q) terms.  The sum of the terms with a negative base is, up to its sign, the sum of the terms
-        # with bases from 1 - part to -q.
-        part = q - np.floor(q)
-        below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta_of_scipy(x, 1 - part) - _zeta_of_scipy(x, np.where(reflected, 1 - q, 1.0)))
-        value = np.where(reflected, _zeta_of_scipy(x, part) + below, value)
-    continued = (q == 1) & (x < 1)
-    if np.any(continued):
-        value = np.where(continued, _zeta_of_scipy(np.where(continued, x, 2.0)), value)
-    return value[()].astype(np.result_type(x, q, np.float32), copy=False)
+    value = _zeta_of_scipy(x, np.where(reflected, 1.0, q))  # SciPy would sum about abs(q) terms
+    value = replace_where(value, reflected, _zeta_of_negative, x, q)
+    value = replace_where(value, (q == 1) & (x < 1), _zeta_of_scipy, x)
+    return value.astype(np.result_type(x, q, np.float32), copy=False)
+
+
+def _zeta_of_negative(x: Array, q: Array) -> Any:
+    """Return zeta for q < 0 and whole x: the terms with negative bases are, up to their sign, those with bases 1 - part to -q."""
+    part = q - np.floor(q)
+    below = np.where(x % 2 == 0, 1.0, -1.0) * (_zeta_of_scipy(x, 1 - part) - _zeta_of_scipy(x, 1 - q))
+    return _zeta_of_scipy(x, part) + below
 
 
 def _powers(base: Array, x: Array, order: int) -> Series:
@@ -228,11 +218,8 @@ def _powers(base: Array, x: Array, order: int) -> Series:
     return Series.from_function(lambda i, _: slope**i * leading / math.factorial(i), order)
 
 
-_STEPS = 14
-
-
 def _hurwitz(x: Array, q: Array, order: int) -> Series:
-    """Return the series in x of the Hurwitz zeta function, for x > 1, or for x > -1/2 if q = 1."""
+    """Return the series in x of the Hurwitz zeta function, for x > 1, or for x > -1/2 if q = 1 (DLMF 25.11.28)."""
     end = q + _STEPS
     total, power = _powers(q + _STEPS - 1, x, order), _powers(end, x, order)
     for k in reversed(range(_STEPS - 1)):
@@ -252,7 +239,10 @@ def _sine(x: Array) -> Any:
 
 
 def _reflected(x: Array, order: int) -> Series:
-    """Return the series of the Riemann zeta function for x <= -1/2: 2*(2*pi)**(x - 1)*sin(pi*x/2)*gamma(1 - x)*zeta(1 - x)."""
+    """Return the series of the Riemann zeta function for x <= -1/2 by reflection (DLMF 25.4.1).
+
+    It is 2*(2*pi)**(x - 1)*sin(pi*x/2)*gamma(1 - x)*zeta(1 - x).
+    """
     y, scale = 1 - x, math.log(2 * math.pi)
     slopes = [(-1) ** k * _polygamma(k - 1, y) / math.factorial(k) + (scale if k == 1 else 0) for k in range(1, order + 1)]
     growth = Series.from_function(lambda k, _: slopes[k - 1] if k else y, order).exp(np.exp(_lgamma(y) + x * scale) / math.pi)
@@ -263,12 +253,17 @@ def _reflected(x: Array, order: int) -> Series:
 
 @np.errstate(all="ignore")
 def zeta_slope(x: Array, q: Array, order: int) -> Any:
+    """Return the derivative of an order from 1 on of zeta(x, q) in x; for x <= 1, only where q = 1."""
     check_order("zeta_slope", order)
     dtype = np.result_type(x, q, np.float32)
     x, q = np.broadcast_arrays(x * 1.0, q * 1.0)
     right = ((x >= 1) & (q > 0)) | ((x > -0.5) & (q == 1))
     left = (x <= -0.5) & (q == 1)
-    value = np.where(right, _hurwitz(np.where(right, x, 2.0), np.where(right, q, 1.0), order).derivative(order), math.nan)
-    if np.any(left):
-        value = np.where(left, _reflected(np.where(left, x, -1.0), order).derivative(order), value)
+    value = replace_where(np.full(x.shape, math.nan), right, lambda x, q: _hurwitz(x, q, order).derivative(order), x, q)
+    value = replace_where(value, left, lambda x: _reflected(x, order).derivative(order), x)
     return value.astype(dtype, copy=False)[()]
+
+
+_lgamma_of_library = from_math(_lgamma_number, "gammaln")
+gamma = from_math(_gamma_number, "gamma")
+beta, betaln = in_one_type(_beta), in_one_type(_betaln)

@@ -10,7 +10,6 @@ coefficients give the derivatives.  The number of operations does not depend on 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, in_one_type
-from autodiff_cli.numerics.backend import from_scipy
+from autodiff_cli.numerics.backend import from_scipy, replace_where
 from autodiff_cli.numerics.decompositions import BERNOULLI
 from autodiff_cli.numerics.factorials import betaln, polygamma_gap
-from autodiff_cli.numerics.logarithms import binomial_values, poisson_values
+from autodiff_cli.numerics.logarithms import atanh_rest, binomial_values, poisson_values
 from autodiff_cli.numerics.parameter_series import Series, check_order
-from autodiff_cli.numerics.quadrature import in_blocks
+from autodiff_cli.numerics.quadrature import gauss_legendre, in_blocks
 
 _polygamma = from_scipy("polygamma")
 gammainc, gammaincc, betainc = (in_one_type(from_scipy(name)) for name in ("gammainc", "gammaincc", "betainc"))
@@ -36,21 +35,10 @@ _FAR = 42.0
 _HALVINGS = 14
 
 
-@functools.cache
-def _rule() -> tuple[Array, Array]:
-    """Return the nodes and the weights of the Gauss-Legendre rule on [0, 1], as columns."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (nodes[:, None] + 1) / 2, weights[:, None] / 2
-
-
 def _excess(z: Array) -> Any:
     """Return z - log1p(z)."""
     ratio = z / (2 + z)
-    square = ratio * ratio
-    series: Any = 0.0
-    for k in range(12, 0, -1):
-        series = (series + 1 / (2 * k + 1)) * square
-    return np.where(np.abs(z) < 0.3, z * ratio - 2 * ratio * series, z - np.log1p(z))
+    return np.where(np.abs(z) < 0.3, z * ratio - 2 * ratio * atanh_rest(ratio), z - np.log1p(z))
 
 
 def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Array | float, i: int, j: int) -> Series:
@@ -68,7 +56,7 @@ def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Arra
         far = ~(decay(np.exp2(middle)) < _FAR)
         low, high = np.where(far, low, middle), np.where(far, middle, high)
     end = np.exp2(np.where(u == -1, np.minimum(high, 0.0), high))
-    nodes, weights = _rule()
+    nodes, weights = (column[:, None] for column in gauss_legendre(_NODES))
     v = end * nodes
     height = np.exp(-decay(v)) * weights * end
     first = np.log1p(u * v) if i else height
@@ -82,7 +70,8 @@ def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Arra
     return Series.from_function(coefficient, i, j)
 
 
-def _one(like: Array, i: int, j: int = 0) -> Series:
+def _unit(like: Array, i: int, j: int = 0) -> Series:
+    """Return the series 1 + 0*s + ..., up to s**i * t**j, for arrays of the shape of ``like``."""
     return Series.from_function(lambda k, m: np.full_like(like, float(not (k or m))), i, j)
 
 
@@ -99,7 +88,8 @@ def gamma_factor(a: Array, x: Array, order: int) -> Series:
 
 
 def _gamma_below(a: Array, x: Array, order: int) -> Series:
-    term = total = _one(a, order)
+    """Return gammainc(a, x) as a series in a, from its power series in x, for x up to about a (DLMF 8.11.4)."""
+    term = total = _unit(a, order)
     for n in range(1, _TERMS):
         term = term.over(a + n).scaled(x)
         total = total + term
@@ -109,18 +99,16 @@ def _gamma_below(a: Array, x: Array, order: int) -> Series:
 
 
 def _gamma_above(a: Array, x: Array, order: int) -> Series:
+    """Return gammaincc(a, x) as a series in a, for x above a."""
     rest = _moments(x - (a - 1), a - 1, 1.0, 0.0, 0.0, order, 0)
     return gamma_factor(a, x, order).times(a) * rest
 
 
 def gammainc_derivative(a: Array, x: Array, order: int) -> Any:
     """Return the derivative of a positive order of gammainc(a, x) with respect to a, for one-dimensional arrays."""
-    value = np.empty_like(a)
     below = (x <= a + 1) | (x <= 2)
-    for places, sign, series in ((below, 1.0, _gamma_below), (~below, -1.0, _gamma_above)):
-        if np.any(places):
-            value[places] = sign * series(a[places], x[places], order).derivative(order)
-    return value
+    value = replace_where(np.empty_like(a), below, lambda a, x: _gamma_below(a, x, order).derivative(order), a, x)
+    return replace_where(value, ~below, lambda a, x: -_gamma_above(a, x, order).derivative(order), a, x)
 
 
 # The incomplete beta function.  Both ends of the interval are treated in the same way: p and y are the parameter and the
@@ -128,7 +116,7 @@ def gammainc_derivative(a: Array, x: Array, order: int) -> Any:
 
 
 def _growth(p: Array, q: Array, y: Array, z: Array, log_y: Array | float, i: int, j: int) -> Series:
-    """Return exp(p*log_y)*z**q*gamma(p + q + 1)/(gamma(p + 1)*gamma(q + 1))."""
+    """Return exp(p*log_y)*z**q*gamma(p + q + 1)/(gamma(p + 1)*gamma(q + 1)) as a series in p and q; ``log_y`` may be 0."""
 
     def slope(k: int, m: int) -> Any:
         if k and m:
@@ -149,14 +137,15 @@ def _log_of(y: Array, z: Array) -> Any:
 
 def beta_factor(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Series:
     """Return y**p*z**q/(p*beta(p, q)) as a series in p and q."""
-    unit = _one(p, i, j)
+    unit = _unit(p, i, j)
     small, rest = unit.times(q, 0, 1).over(p + q, 1, 1), unit + unit.times(p).over(p + q, 1, 1).scaled(-1.0)
     share = Series.from_function(lambda k, m: np.where(q < p, small.coefficients[k, m], rest.coefficients[k, m]), i, j)  # q/(p + q)
     return _growth(p, q, y, z, _log_of(y, z), i, j) * share
 
 
 def _beta_below(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Series:
-    term = total = _one(p, i, j)
+    """Return betainc(p, q, y) as a series in p and q, from its power series in y (DLMF 8.17.7), where z = 1 - y."""
+    term = total = _unit(p, i, j)
     for n in range(_TERMS - 1):
         term = term.times(p + q + n, 1, 1).over(p + n + 1).scaled(y)
         total = total + term
@@ -168,7 +157,7 @@ def _beta_below(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Serie
 
 def _beta_at_end(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Series:
     """Return the other integral for small z, from the power series in z in which q multiplies all terms that depend on p."""
-    unit = _one(p, i, j)
+    unit = _unit(p, i, j)
     term, total = unit, unit.scaled(0.0)
     for n in range(1, _TERMS_AT_END):
         term = term.times(n - p, -1).scaled(z / n)
@@ -178,66 +167,64 @@ def _beta_at_end(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Seri
 
 
 def _beta_side(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Any:
-    value = np.empty_like(p)
+    """Return the derivative of betainc(p, q, y) of orders i in p and j in q, where y is below the mean and z = 1 - y."""
     end = z * (p + _TERMS) < 2  # the integrand is singular near z = 0
-    for places, sign, series in ((~end, 1.0, _beta_below), (end, -1.0, _beta_at_end)):
-        if np.any(places):
-            value[places] = sign * series(p[places], q[places], y[places], z[places], i, j).derivative(i, j)
-    return value
+    value = replace_where(np.empty_like(p), ~end, lambda p, q, y, z: _beta_below(p, q, y, z, i, j).derivative(i, j), p, q, y, z)
+    return replace_where(value, end, lambda p, q, y, z: -_beta_at_end(p, q, y, z, i, j).derivative(i, j), p, q, y, z)
 
 
 def betainc_derivative(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
     """Return the derivative of betainc(a, b, x) of order i with respect to a and j with respect to b, where i + j is positive."""
-    value = np.empty_like(a)
     low = x <= a / (a + b)
-    high = ~low
-    value[low] = _beta_side(a[low], b[low], x[low], 1 - x[low], i, j)
-    value[high] = -_beta_side(b[high], a[high], 1 - x[high], x[high], j, i)
-    return value
+    value = replace_where(np.empty_like(a), low, lambda a, b, x: _beta_side(a, b, x, 1 - x, i, j), a, b, x)
+    return replace_where(value, ~low, lambda a, b, x: -_beta_side(b, a, 1 - x, x, j, i), a, b, x)
 
 
-def evaluated(function: Callable[..., Any], inside: Any, otherwise: Any, *arguments: Array | float) -> Any:
-    """Return ``function`` of arrays where ``inside`` is true, computed in blocks, and ``otherwise`` elsewhere."""
+def evaluate_inside(function: Callable[..., Any], inside: Any, otherwise: Any, *arguments: Array | float) -> Any:
+    """Return ``function`` of the arguments where ``inside`` is true, computed in blocks, and ``otherwise`` elsewhere."""
     dtype = np.result_type(*arguments, np.float32)
     inside, value, *columns = np.broadcast_arrays(inside, otherwise, *(np.asarray(v, np.float64) for v in arguments))
-    value = np.array(value, np.float64)
-    if np.any(inside):
-        value[inside] = in_blocks(function, *(column[inside] for column in columns))
+    value = replace_where(value.astype(np.float64), inside, lambda *columns: in_blocks(function, *columns), *columns)
     return value.astype(dtype, copy=False)[()]
 
 
 def gammainc_slope(a: Array, x: Array, order: int) -> Any:
+    """Return the derivative of gammainc(a, x) of an order from 1 on in a."""
     check_order("gammainc_slope", order)
     inside = (a >= 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & ((x == 0) | (x == math.inf)), 0.0, math.nan)
-    return evaluated(lambda a, x: gammainc_derivative(a, x, order), inside, ends, a, x)
+    return evaluate_inside(lambda a, x: gammainc_derivative(a, x, order), inside, ends, a, x)
 
 
 def gammainc_density(a: Array, x: Array, order: int) -> Any:
+    """Return the derivative in a of the given order of the density x**(a - 1)*exp(-x)/gamma(a)."""
     check_order("gammainc_density", order, 0)
     inside = (a > 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & (x == math.inf), 0.0, np.where((a > 0) & (x == 0), _at_end(a, 1.0, order), math.nan))
-    return evaluated(lambda a, x: gamma_factor(a, x, order).times(a).derivative(order) / x, inside, ends, a, x)
+    return evaluate_inside(lambda a, x: gamma_factor(a, x, order).times(a).derivative(order) / x, inside, ends, a, x)
 
 
 def _at_end(power: Array, height: Array | float, order: int) -> Any:
-    """Return a density, or its derivative, at an end of the interval, where it is a power of the distance from the end."""
+    """Return a density, or with an order its derivative, at an end of the interval, where it is height*distance**(power - 1)."""
     if order:
         return np.where(power > 1, 0.0, math.nan)
     return np.where(power > 1, 0.0, np.where(power == 1, height, math.inf))
 
 
 def _between(a: Array, b: Array, x: Array) -> Any:
+    """Return whether a and b are positive and finite, and x is between 0 and 1."""
     return (a > 0) & (a < math.inf) & (b > 0) & (b < math.inf) & (x > 0) & (x < 1)
 
 
 def betainc_slope(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
+    """Return the derivative of betainc(a, b, x) of orders i in a and j in b, where i + j is from 1 on."""
     check_order("betainc_slope", i + j)
     ends = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
-    return evaluated(lambda a, b, x: betainc_derivative(a, b, x, i, j), _between(a, b, x), ends, a, b, x)
+    return evaluate_inside(lambda a, b, x: betainc_derivative(a, b, x, i, j), _between(a, b, x), ends, a, b, x)
 
 
 def betainc_density(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
+    """Return the derivative of orders i in a and j in b of the density x**(a - 1)*(1 - x)**(b - 1)/beta(a, b)."""
     check_order("betainc_density", i + j, 0)
     low, high = np.where(x == 0, _at_end(a, b, i + j), math.nan), np.where(x == 1, _at_end(b, a, i + j), math.nan)
     ends = np.where((a > 0) & (b > 0), np.where(x == 0, low, high), math.nan)
@@ -245,4 +232,4 @@ def betainc_density(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
     def density(a: Array, b: Array, x: Array) -> Any:
         return beta_factor(a, b, x, 1 - x, i, j).times(a).derivative(i, j) / (x * (1 - x))
 
-    return evaluated(density, _between(a, b, x), ends, a, b, x)
+    return evaluate_inside(density, _between(a, b, x), ends, a, b, x)

@@ -1,7 +1,8 @@
-"""Sums over the points of a quadrature rule, for many arguments in bounded memory."""
+"""Quadrature rules, and sums over their points for many arguments in bounded memory."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,13 @@ from autodiff_cli.autograd.dtypes import Array
 
 BLOCK = 256
 """The number of arguments for which the values at all points of a rule are in memory at the same time."""
+
+
+@functools.cache
+def gauss_legendre(count: int) -> tuple[Array, Array]:
+    """Return the nodes and the weights of the Gauss-Legendre rule with ``count`` points on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return (nodes + 1) / 2, weights / 2
 
 
 def in_blocks(function: Callable[..., Array], *arguments: Array) -> Any:

@@ -3,74 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.primitives.types import Mask
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import decompositions
-from autodiff_cli.numerics.backend import from_math, from_scipy
+from autodiff_cli.numerics.backend import from_math, from_scipy, replace_where
 
 _ROOT_HALF, _ROOT_PI, _ROOT_2_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
-_erfcx = from_scipy("erfcx")
+_erfcx, _erfinv, _ndtri, _dawsn, _wofz = map(from_scipy, ("erfcx", "erfinv", "ndtri", "dawsn", "wofz"))
+_STEP = decompositions.STEP
+_LEAST_FAR = 2.5
+erf = from_math(math.erf, "erf")
+_erfc_values = from_math(math.erfc, "erfc")
+_ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
 
 
 @np.errstate(all="ignore")
 def bell(x: Array, scale: float) -> Any:
-    # The square of the leading bits of x is exact, whereas the rounding error of x*x near 1000 would cost three digits.
+    """Return exp(-scale*x**2), without the rounding error of x*x, which costs three digits near 1000."""
     x = np.clip(x, -60.0, 60.0)
-    head = np.round(x * 16) / 16
+    head = np.round(x * 16) / 16  # the leading bits of x, whose square is exact
     return np.exp(-scale * (head * head)) * np.exp(-scale * ((x - head) * (x + head)))
-
-
-def _with_tail(value: Array, x: Array, far: Mask, tail: Callable[[Array], Array]) -> Any:
-    """Replace the elements of ``value`` where ``far`` is true with ``tail`` of the corresponding elements of ``x``."""
-    if not isinstance(x, np.ndarray):
-        return np.where(far, tail(x), value)[()] if np.any(far) else value
-    places = np.flatnonzero(far)  # indexing with positions is much faster than indexing with a mask
-    if not places.size:
-        return value
-    value = np.array(value, order="C")  # so that reshape returns a view
-    value.reshape(-1)[places] = tail(np.asarray(x).reshape(-1)[places])
-    return value[()]
-
-
-erf = from_math(math.erf, "erf")
-_erfc_values = from_math(math.erfc, "erfc")
 
 
 @np.errstate(all="ignore")
 def erfc(x: Array) -> Any:
+    """Return 1 - erf(x), for x > 1 in an array from ``erfcx``, because SciPy's function loses digits there."""
     value = _erfc_values(x)
-    return _with_tail(value, x, x > 1, lambda x: _erfcx(x) * bell(x, 1.0)) if np.ndim(x) else value
-
-
-_erfinv = from_scipy("erfinv")
+    return replace_where(value, x > 1, lambda x: _erfcx(x) * bell(x, 1.0), x) if np.ndim(x) else value
 
 
 @np.errstate(all="ignore")
 def erfinv_slope(x: Array) -> Any:
-    # The slope is sqrt(pi)/2 * exp(y**2) at y = erfinv(x).  Near abs(x) = 1 the square would be inaccurate, whereas
-    # erfc(abs(y)) = 1 - abs(x) is accurate.
+    """Return the derivative sqrt(pi)/2*exp(y**2) for y = erfinv(x), by erfc(abs(y)) = 1 - abs(x) where y**2 is inaccurate."""
     y, size = _erfinv(x), np.abs(x)
     middle = np.exp(y * y)
     return np.where(size < 0.5, middle, np.where(size == 1, math.inf, _erfcx(np.abs(y)) / (1 - size)))[()] * (_ROOT_PI / 2)
 
 
-_ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
-
-
 @np.errstate(all="ignore")
 def ndtr(x: Array) -> Any:
-    return _with_tail(_ndtr_middle(x), x, x < -2, lambda x: _erfcx(x * -_ROOT_HALF) * bell(x, 0.5) / 2)
+    return replace_where(_ndtr_middle(x), x < -2, lambda x: _erfcx(x * -_ROOT_HALF) * bell(x, 0.5) / 2, x)
 
 
 @np.errstate(all="ignore")
 def hazard(x: Array) -> Any:
+    """Return the density of the standard normal distribution divided by ``ndtr``."""
     left = (2 / _ROOT_2_PI) / _erfcx(np.maximum(x * -_ROOT_HALF, 0))
     right = bell(x, 0.5) / (ndtr(np.maximum(x, 0)) * _ROOT_2_PI)
     return np.where(x < 0, left, right)[()]
@@ -85,13 +67,12 @@ def _fraction(t: Array, first: int) -> Any:
     return value
 
 
-# For large t = -x the hazard h = density/ndtr is t + 1/(t + 2/(t + ...)).  The derivative of h is -h*(x + h), and the derivative
-# of x + h is 1 - h*(x + h).  Both would lose digits to cancellation, so they are computed from the tails
-# k/(t + (k + 1)/(t + ...)) of the continued fraction, which are accurate.
-
-
 @np.errstate(all="ignore")
 def mills_fraction(x: Array, k: int) -> Any:
+    """Return the tail k/(t + (k + 1)/(t + ...)) of a continued fraction at t = -x.
+
+    The hazard h is t + 1/(t + 2/(t + ...)).  The tails are accurate, whereas h' = -h*(x + h) and 1 - h*(x + h) lose digits.
+    """
     if k < 1:
         raise ArgumentError(f"mills_fraction: 'k' must be 1 or more, not {k}")
     right = x + hazard(x)
@@ -102,22 +83,17 @@ def mills_fraction(x: Array, k: int) -> Any:
 
 @np.errstate(all="ignore")
 def log_ndtr(x: Array) -> Any:
+    """Return log(ndtr(x)), without the underflow of ndtr for x < -1."""
     left = np.minimum(x, -1)
     tail = np.log(_erfcx(left * -_ROOT_HALF) / 2) - left * left / 2
     return np.where(x < -1, tail, np.log1p(-ndtr(-np.maximum(x, -1))))[()]
 
 
-_ndtri = from_scipy("ndtri")
-
-
 @np.errstate(all="ignore")
 def ndtri_slope(p: Array) -> Any:
-    # The slope is 1/density at ndtri(p), computed from the hazard, because the density is inaccurate in the tails.
+    """Return 1/density at ndtri(p), the derivative, from the hazard, because the density is inaccurate in the tails."""
     tail = np.minimum(p, 1 - p)
     return np.where(tail == 0, math.inf, 1 / (tail * hazard(-np.abs(_ndtri(p)))))[()]
-
-
-# sin(pi*x)/(pi*x)
 
 
 @np.errstate(all="ignore")
@@ -186,15 +162,11 @@ def _derivative(values: Any, sign: int, constant: float) -> Any:
         if order == 0:
             return values(x)
         far = _is_far(x if sign > 0 else np.abs(x), order)  # erfcx has no asymptotic series for negative x
-        middle = np.where(far, 1.0, x)
-        near = _near(values(middle), middle, order, sign, constant)
-        result = np.where(far, _far(np.where(far, x, 1.0), order, sign) * (constant / 2), near)
-        return result[()].astype(np.result_type(x, np.float32), copy=False)
+        near = _near(values(x), x, order, sign, constant)
+        result = replace_where(near, far, lambda x: _far(x, order, sign) * (constant / 2), x)
+        return result.astype(np.result_type(x, np.float32), copy=False)
 
     return forward
-
-
-_dawsn = from_scipy("dawsn")
 
 
 # The Faddeeva function w(z) = exp(-z**2)*erfc(-i*z) of z = x + i*y, and its convolution with a scale.  The function w(z/s)/s is
@@ -205,14 +177,11 @@ _dawsn = from_scipy("dawsn")
 # or the midpoint rule, whichever has its nodes farther from z, with a correction for the pole at t = z (M. Al Azah and S. N.
 # Chandler-Wilde, SIAM Journal on Numerical Analysis 59, 2021); both are differentiated term by term, without cancellation.
 
-_wofz = from_scipy("wofz")
-_STEP = decompositions.STEP
-_LEAST_FAR = 2.5
-
 
 def _complex(x: Array, y: Array) -> Any:
+    """Return x + i*y, also for an infinite y, for which x + 1j*y is nan."""
     z = np.empty(np.shape(x), complex)
-    z.real, z.imag = x, y  # x + 1j*y would be nan for an infinite y
+    z.real, z.imag = x, y
     return z
 
 
@@ -241,7 +210,7 @@ def _bells(z: Array, order: int) -> list[Any]:
 
 
 def _pole(z: Array, shift: Array, order: int) -> Any:
-    """Return the derivative of 2*exp(-z**2)/(1 - exp(2*pi*i*(shift - z/h))), the correction of the sum for its pole."""
+    """Return the derivative of 2*exp(-z**2)/(1 - exp(2*pi*i*(shift - z/h))), the correction of the sum for its pole at a node."""
     rate = -2j * math.pi / _STEP
     b = 1 / (1 - np.where(shift == 0, 1.0, -1.0) * np.exp(rate * z))
     bells, total, polynomial = _bells(z, order), 0.0 * z, [0.0, 1.0]
@@ -254,31 +223,36 @@ def _pole(z: Array, shift: Array, order: int) -> Any:
 
 @np.errstate(all="ignore")
 def faddeeva(x: Array, y: Array, scale: Array, order: int, imaginary: bool) -> Any:
+    """Return a part of the derivative of w(z/scale)/scale of the given order in z = x + i*y; nan for a negative scale."""
     dtype = np.result_type(x, y, scale, np.float32)
     x, y, scale = np.broadcast_arrays(*(np.asarray(value, float) for value in (x, y, scale)))
-    shape, below = x.shape, (-1) ** order
-    value = np.full(shape, np.nan)
-    far = np.hypot(x, y) > scale * _LEAST_FAR
-    for where_far in (False, True):
-        places = np.flatnonzero((far == where_far) & (scale >= 0))
-        if not places.size:
-            continue
-        a, b, s = (part.reshape(-1)[places] for part in (x, y, scale))
-        if where_far:
-            down = np.where(b < 0, -1.0, 1.0)
-            result = _beyond(_complex(a * down, b * down), s, order)
-            if np.any(b < 0):  # w(z) = 2*exp(-z**2) - w(-z)
-                result = np.where(b < 0, 2 * _bells(_complex(a, b) / s, order)[order] - below * result, result)
-            result = _part(result, imaginary)
-        else:
-            unit = np.where(s == 0, 1.0, s)
-            z = _complex(a / unit, b / unit)
-            result = _scaled(_part(_near(_wofz(z), z, order, -1, 2j / _ROOT_PI), imaginary), s, order)
-        value.reshape(-1)[places] = result
-    return value.astype(dtype, copy=False)[()]
+    exists, far = scale >= 0, np.hypot(x, y) > scale * _LEAST_FAR
+    value: Any = np.full(x.shape, complex(np.nan, np.nan))
+    value = replace_where(value, exists & ~far, lambda x, y, s: _near_faddeeva(x, y, s, order), x, y, scale)
+    value = replace_where(value, exists & far, lambda x, y, s: _far_faddeeva(x, y, s, order), x, y, scale)
+    return (value.imag if imaginary else value.real).astype(dtype, copy=False)[()]
+
+
+def _near_faddeeva(x: Array, y: Array, scale: Array, order: int) -> Any:
+    """Return the derivative of w(z/scale)/scale by the recurrence, for z/scale near 0."""
+    unit = np.where(scale == 0, 1.0, scale)
+    z = _complex(x / unit, y / unit)
+    value = _near(_wofz(z), z, order, -1, 2j / _ROOT_PI)
+    return _complex(_scaled(value.real, scale, order), _scaled(value.imag, scale, order))
+
+
+def _far_faddeeva(x: Array, y: Array, scale: Array, order: int) -> Any:
+    """Return the derivative of w(z/scale)/scale by quadrature; in the lower half plane, w(z) is 2*exp(-z**2) - w(-z)."""
+    lower = y < 0
+    side = np.where(lower, -1.0, 1.0)
+    value = _beyond(_complex(x * side, y * side), scale, order)
+    if not np.any(lower):
+        return value
+    return np.where(lower, 2 * _bells(_complex(x, y) / scale, order)[order] - (-1) ** order * value, value)
 
 
 def _scaled(value: Any, scale: Array, order: int) -> Any:
+    """Return value/scale**(order + 1), divided step by step, because the power may overflow."""
     for _ in range(order + 1):
         value = value / scale
     return value
@@ -300,19 +274,17 @@ def _beyond(z: Array, scale: Array, order: int) -> Any:
     return value
 
 
-def _part(value: Any, imaginary: bool) -> Any:
-    return value.imag if imaginary else value.real
-
-
 erfcx_slope = _derivative(_erfcx, 1, 2 / math.sqrt(math.pi))
 dawsn_slope = _derivative(_dawsn, -1, 1.0)
 
 
 @np.errstate(all="ignore")
 def voigt(x: Array, sigma: Array, gamma: Array) -> Any:
+    """Return the Voigt profile, the convolution of a normal density (``sigma``) and a Lorentz profile (``gamma``)."""
     value = faddeeva(x, gamma, sigma * math.sqrt(2), 0, False) / _ROOT_PI
     return np.where((sigma >= 0) & (gamma >= 0), value, np.nan)[()].astype(np.result_type(x, sigma, gamma))
 
 
 def wofz_part(x: Array, y: Array, imaginary: bool) -> Any:
+    """Return the real or imaginary part of the Faddeeva function at x + i*y."""
     return faddeeva(x, y, np.ones(()), 0, imaginary).astype(np.result_type(x, y), copy=False)
