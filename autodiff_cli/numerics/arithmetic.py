@@ -53,25 +53,33 @@ def is_even(y: Number) -> bool:
 
 @np.errstate(all="ignore")
 def falling_power(x: Array, y: Array, k: int) -> Any:
+    """Return y*(y - 1)*...*(y - k + 1)*x**(y - k), the k-th derivative of x**y with respect to x, for k >= 1."""
     count = falling_count(y, k)
     value = count * x ** (y - k)
-    if k % 2:
+    if k % 2:  # for a large y, the odd exponent y - k is rounded to an even number
         value = np.where((x < 0) & (np.abs(y) >= EVEN), -value, value)
     small = np.abs(y) < 0.5  # for such y, the difference y - 1 is rounded
     if np.any(small):
         root = x ** (y / 2)
         value = np.where(small, functools.reduce(operator.truediv, [x] * k, count * root) * root, value)
-    if not np.all(np.isfinite(value)):  # a factor may overflow where the product does not
-        root = x ** ((y - k) / 2)
-        value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
-        value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
-        if np.any(np.isnan(value)):  # one factor overflows and the other underflows: use logarithms
-            size = np.abs(x)
-            logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
-            sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(y == np.floor(y), np.mod(y - k, 2), np.nan)
-            apart = np.isnan(value) & np.isfinite(x) & np.isfinite(y) & (size > 0) & ((x > 0) | (y == np.floor(y)))
-            value = np.where(apart, np.where(x > 0, np.sign(y) ** k, sign) * np.exp(logarithm), value)
+    if not np.all(np.isfinite(value)):
+        value = _replace_overflow(value, count, x, y, k)
     return value.astype(np.result_type(x, y), copy=False)[()]
+
+
+def _replace_overflow(value: Array, count: Array, x: Array, y: Array, k: int) -> Any:
+    """Return ``value`` = count*x**(y - k), with finite numbers where a factor overflows and the product does not."""
+    root = x ** ((y - k) / 2)
+    value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
+    value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
+    if not np.any(np.isnan(value)):
+        return value
+    # Where one factor overflows and the other underflows, add logarithms.
+    size, whole = np.abs(x), y == np.floor(y)
+    logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
+    sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(whole, np.mod(y - k, 2), np.nan)
+    real = np.isfinite(x) & np.isfinite(y) & (size > 0) & ((x > 0) | whole)
+    return np.where(np.isnan(value) & real, np.where(x > 0, np.sign(y) ** k, sign) * np.exp(logarithm), value)
 
 
 def falling_count(y: Value, k: int) -> Any:
@@ -88,16 +96,18 @@ def falling_count_slope(y: Value, k: int) -> Any:
 
 
 def power_constant(x: Array, y: Number) -> Any:
-    # NumPy computes x**0.5 with sqrt for arrays and with pow for numbers; their results differ at -inf and in the sign of 0.
+    """Return x**y with sqrt for y = 1/2: NumPy uses pow for a single number, which differs at -inf and in the sign of 0."""
     return np.sqrt(x) if y == 0.5 else x**y
 
 
 def power_of_number(x: Array, y: Number) -> Any:
+    """Return y**x for a plain number y, which is first rounded to the floating-point type of x."""
     return (default_type() if x.dtype.kind != "f" else x.dtype).type(y) ** x
 
 
 def power_kink(x: Array, y: Array) -> Any:
-    if np.ndim(y) == 0 and not 0 <= y < 1:  # x**y does not have a kink for this y
+    """Return whether x**y has a kink or an edge at x, which is so at x = 0 for 0 <= y < 1."""
+    if np.ndim(y) == 0 and not 0 <= y < 1:
         return np.False_
     return (x == 0) & (y >= 0) & (y < 1)
 
@@ -108,6 +118,8 @@ def isclose(x: Array, y: Array, rtol: float, atol: float, equal_nan: bool) -> An
 
 
 def _truth(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return the forward computation of ``all`` or ``any``, which reduces truth values with a ufunc."""
+
     def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
         dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
         at = tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ()
@@ -120,11 +132,12 @@ all, any = _truth(np.logical_and), _truth(np.logical_or)
 
 
 def clamp(x: Array, low: Array | None, high: Array | None) -> Any:
-    # As in PyTorch, the upper bound is applied last: the result is max where min > max.
+    """Return x between two bounds; ``None`` is no bound.  As in PyTorch, the upper bound is the result where low > high."""
     raised = x if low is None else np.maximum(x, low)
     return raised if high is None else np.minimum(raised, high)
 
 
 def is_at_bound(x: Array, min: Array | None, max: Array | None) -> Any:
+    """Return whether x equals a bound; a bound that is ``None`` is not reached."""
     low = False if min is None else x == min
     return low if max is None else low | (x == max)

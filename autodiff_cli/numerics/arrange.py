@@ -14,6 +14,9 @@ from autodiff_cli.autograd.primitives.types import Key, Number, Shape, Wholes
 from autodiff_cli.errors import GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_parts, check_size
 
+_EMPTY = (0,)
+"""The shape of a tensor that can be joined with tensors of any shape, as in PyTorch."""
+
 
 def negatives(numbers: Sequence[int]) -> Shape:
     return tuple(-n for n in numbers)
@@ -24,12 +27,15 @@ def flip(x: Array, dims: Sequence[int]) -> Any:
 
 
 def roll(x: Array, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    """Shift the elements cyclically along dimensions; without dimensions, shift those of the flattened array."""
     if not dims:
         return np.roll(x, shifts)
     return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
 
 
 def _triangle(name: str, cut: Callable[[Array, int], Array]) -> Callable[[Array, int], Any]:
+    """Return the forward computation ``name``, which sets the elements on one side of a diagonal to 0 with NumPy's ``cut``."""
+
     def forward(x: Array, diagonal: int) -> Any:
         if x.ndim < 2:
             raise ShapeError(f"{name}: input tensor must have at least 2 dimensions")
@@ -43,6 +49,7 @@ tril, triu = _triangle("tril", np.tril), _triangle("triu", np.triu)
 
 
 def diag_embed(x: Array, offset: int, dim1: int, dim2: int) -> Any:
+    """Return zeros with the vectors x[..., :] on the diagonal ``offset`` of the matrices along dim1 and dim2 of the result."""
     ndim = x.ndim + 1
     first, second = dimension(dim1, ndim), dimension(dim2, ndim)
     if not x.ndim or first == second:
@@ -57,6 +64,7 @@ def diag_embed(x: Array, offset: int, dim1: int, dim2: int) -> Any:
 
 
 def _repeat_shape(shape: Shape, sizes: Sequence[int]) -> Shape:
+    """Return a shape with a leading length of 1 for each of the ``sizes`` beyond its dimensions."""
     if len(sizes) < len(shape):
         raise ShapeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
@@ -66,6 +74,7 @@ def _repeat_shape(shape: Shape, sizes: Sequence[int]) -> Shape:
 
 
 def repeat(x: Array, sizes: Sequence[int]) -> Any:
+    """Return x repeated along each dimension; ``sizes`` beyond its dimensions add dimensions in front."""
     whole = _repeat_shape(x.shape, sizes)
     if any(n < 0 for n in sizes):
         raise ShapeError(f"Trying to create tensor with negative dimension: {list(sizes)}")
@@ -79,23 +88,28 @@ def repeat_pairs(shape: Shape, sizes: Sequence[int]) -> Shape:
 
 
 def even_places(sizes: Sequence[int]) -> Shape:
+    """Return the dimensions of ``repeat_pairs`` that hold repetitions, over which a cotangent is summed."""
     return tuple(range(0, 2 * len(sizes), 2))
 
 
 def pad(x: Array, widths: Sequence[int], value: Number) -> Any:
-    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+    """Return x with ``value`` around it.
+
+    The widths before and after the last dimension are first, as in PyTorch; a negative width removes elements.
+    """
+    if len(widths) % 2:
+        raise ShapeError(f"Padding length must be divisible by 2, but got {len(widths)}")
+    if len(widths) > 2 * x.ndim:
         raise ShapeError(
-            f"Padding length must be divisible by 2, but got {len(widths)}"
-            if len(widths) % 2
-            else "Padding length should be less than or equal to two times the input dimension but got padding length "
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(widths)} and input of dimension {x.ndim}"
         )
     pairs = [(0, 0)] * (x.ndim - len(widths) // 2) + [tuple(widths[i : i + 2]) for i in range(len(widths) - 2, -1, -2)]
-    cropped = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True))
     lengths = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
     if any(n < 0 for n in lengths):
         raise ShapeError(f"The input size {list(x.shape)}, plus padding {list(widths)}, resulted in a negative output size")
     check_size(lengths)
+    cropped = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True))
     return np.pad(x[cropped], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
 
 
@@ -119,6 +133,7 @@ def windows(length: int, size: int, step: int) -> Any:
 
 
 def unfolded(x: Array, dim: int, size: int, step: int) -> Any:
+    """Return a view of the windows of ``size`` elements along ``dim``, which are ``step`` apart; the last dimension is new."""
     at, length = (dimension(dim, x.ndim), x.shape[dim]) if x.ndim else (0, 1)
     if size < 0:
         raise GraphError(f"size is {size} but must be >= 0")
@@ -134,6 +149,7 @@ def unfolded(x: Array, dim: int, size: int, step: int) -> Any:
 
 
 def folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
+    """Return zeros to which the elements of the windows ``g`` are added at their places, the adjoint of ``unfolded``."""
     out = np.zeros(shape, g.dtype)
     if not shape:
         return (g.reshape(()) if g.size else out)[()]
@@ -144,6 +160,7 @@ def folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
 
 
 def diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
+    """Return the diagonals between two dimensions as a view, which is writable if x is."""
     first, second = dimension(dim1, x.ndim), dimension(dim2, x.ndim)
     if first == second:
         raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -155,6 +172,7 @@ def diagonal(x: Array, offset: int, dim1: int, dim2: int) -> Any:
 
 
 def undiagonal(g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Any:
+    """Return zeros with ``g`` on the diagonals, the adjoint of ``diagonal``."""
     out = np.zeros(shape, g.dtype)
     diagonal(out, offset, dim1, dim2)[...] = g
     return out
@@ -196,10 +214,6 @@ def parts_or_zeros(g: Sequence[Any], shape: Shape, lengths: Sequence[int], dim: 
     return [np.zeros((*shape[:at], n, *shape[at + 1 :])) if part is None else part for part, n in zip(g, lengths, strict=True)]
 
 
-_EMPTY = (0,)
-"""The shape of a tensor that can be joined with tensors of any shape, as in PyTorch."""
-
-
 def listed(numbers: Wholes) -> Shape:
     """Return one number or several as a tuple."""
     return numbers if isinstance(numbers, tuple) else (numbers,) if isinstance(numbers, int) else tuple(numbers)
@@ -217,6 +231,7 @@ def permute(x: Array, dims: Sequence[int]) -> Any:
 
 
 def inverse_order(dims: Sequence[int]) -> Shape:
+    """Return the permutation of dimensions that undoes ``dims``."""
     order = [dimension(d, len(dims)) for d in dims]
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
@@ -252,13 +267,14 @@ def joined_key(shapes: Sequence[Shape], i: int, dim: int) -> Key:
 
 
 def cat(arrays: Sequence[Array], dim: int) -> Any:
+    """Return arrays joined along ``dim`` in their common type; empty vectors are left out, as in PyTorch."""
     common = arrays[0]
     for other in arrays[1:]:
         common = promote(common, other)[0] if common.dtype != other.dtype else common
-    joined = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]
-    first = joined[0][1]
+    numbered = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]
+    first = numbered[0][1]
     at = dimension(dim, first.ndim)
-    for i, other in joined:
+    for i, other in numbered:
         if other.ndim != first.ndim:
             raise ShapeError(f"Tensors must have same number of dimensions: got {first.ndim} and {other.ndim}")
         for d in range(first.ndim):
@@ -267,4 +283,4 @@ def cat(arrays: Sequence[Array], dim: int) -> Any:
                     f"Sizes of tensors must match except in dimension {at}. Expected size {first.shape[d]} but got size "
                     f"{other.shape[d]} for tensor number {i} in the list."
                 )
-    return np.concatenate([a.astype(common.dtype, copy=False) for _, a in joined], at)
+    return np.concatenate([a.astype(common.dtype, copy=False) for _, a in numbered], at)

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 EULER = 0.57721566490153286
+_MOST_ORDER = 6
+_SPLIT = "size = abs(x); near = size < 20; s = min(size, 20); q = s*s/4; w = 1/max(size, 20)"
+_MEANS = 14
 
 
 def _coefficients() -> dict[str, tuple[float, ...]]:
@@ -63,15 +66,16 @@ def mills_fraction(k: int) -> str | None:
     return f"{_LEFT}; excess if x <= 0 else x + hazard(x)" if k == 1 else None
 
 
-# The quantile of the normal distribution: M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
-
-
 def _quotient(fit: str, name: str) -> str:
+    """Return the quotient of the fitted polynomials ``fit`` and ``under_fit`` in ``name``."""
     return f"({polynomial(FITS[fit], name)})/({polynomial(FITS[f'under_{fit}'], name)})"
 
 
 def _quantile(middle: str, tail: str, scale: str) -> str:
-    """Return the quantile of the probability p = ``middle`` + 1/2; ``tail`` is the smaller of p and 1 - p."""
+    """Return the quantile of the probability p = ``middle`` + 1/2, with a factor ``scale``; ``tail`` is min(p, 1 - p).
+
+    Source: M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
+    """
     return "; ".join(
         [
             f"q = {middle}; p = {tail}; r = 0.180625 - min(q*q, 0.180625)",
@@ -82,10 +86,6 @@ def _quantile(middle: str, tail: str, scale: str) -> str:
             f"(central if abs(q) <= 0.425 else outer if q > 0 else -outer){scale}",
         ]
     )
-
-
-NDTRI = _quantile("x - 0.5", "min(x, 1 - x)", "")
-ERFINV = _quantile("x/2", "(1 - abs(x))/2", "/sqrt(2)")
 
 
 def sinc_slope(order: int) -> str:
@@ -100,16 +100,13 @@ def sinc_slope(order: int) -> str:
     return "; ".join([*lines, f"({'small*' if order % 2 else ''}({close}) if near else s{order})*{math.pi**order!r}"])
 
 
-_MOST_ORDER = 6
-
-
 def _series(n: int, sign: int, count: int, name: str) -> str:
     """Return the power series of I_n (sign 1) or J_n (sign -1) in ``name``, where q is (name/2)**2."""
     terms = [sign**m / (math.factorial(m) * math.factorial(m + n)) for m in range(count)]
     return f"{f'({name}/2)*' * n}({polynomial(terms, 'q')})"
 
 
-def far_out(n: int, order: int) -> tuple[float, ...]:
+def asymptotic_scaled(n: int, order: int) -> tuple[float, ...]:
     """Return a series in 1/x, for x >= 20: the derivative of exp(-x)*I_n(x) of the given order, times sqrt(x)*x**order."""
     result, factor = [], 1 / math.sqrt(2 * math.pi)
     for k in range(28):
@@ -118,15 +115,12 @@ def far_out(n: int, order: int) -> tuple[float, ...]:
     return tuple(result)
 
 
-_SPLIT = "size = abs(x); near = size < 20; s = min(size, 20); q = s*s/4; w = 1/max(size, 20)"
-
-
 def bessel_i(n: int) -> str | None:
-    """Return the power series for abs(x) < 20, and the asymptotic series for larger x."""
+    """Return the power series for abs(x) < 20, and the asymptotic series for larger x; ``None`` for a large order."""
     if n > _MOST_ORDER:
         return None
     root = "exp(max(size, 20)/2)"  # multiplied twice, because exp(size) may overflow where the product does not
-    far = f"{root}*({root}*sqrt(w)*({polynomial(far_out(n, 0), 'w')}))"
+    far = f"{root}*({root}*sqrt(w)*({polynomial(asymptotic_scaled(n, 0), 'w')}))"
     return f"{_SPLIT}; ({_series(n, 1, 38, 's')} if near else {far}){'*sign(x)' if n % 2 else ''}"
 
 
@@ -138,18 +132,18 @@ def bessel_scaled(n: int, order: int) -> str | None:
     lines = [_SPLIT, *(f"b{m} = ({_series(m, 1, 38, 's')}){odd if m % 2 else ''}" for m in range(n + order + 1))]
     terms = []
     for j in range(order + 1):
-        turned = f"*({'-sign(x)*' * (order - j)}1)".replace("*1)", ")") if order > j else ""
+        signs = f"*({'*'.join(['-sign(x)'] * (order - j))})" if order > j else ""
         for i in range(j + 1):
-            terms.append(f"{math.comb(order, j) * math.comb(j, i) / 2**j!r}*b{abs(n + j - 2 * i)}{turned}")
-    far = f"{'w*' * order}sqrt(w)*({polynomial(far_out(n, order), 'w')}){odd if (n + order) % 2 else ''}"
+            terms.append(f"{math.comb(order, j) * math.comb(j, i) / 2**j!r}*b{abs(n + j - 2 * i)}{signs}")
+    far = f"{'w*' * order}sqrt(w)*({polynomial(asymptotic_scaled(n, order), 'w')}){odd if (n + order) % 2 else ''}"
     return "; ".join([*lines, f"exp(-s)*({' + '.join(terms)}) if near else {far}"])
 
 
-# J_0 and J_1 for x >= 4 in Hankel's form: polynomials in 2*(4/x)**2 - 1, fitted at Chebyshev points, approximate P and x*Q.
-
-
 def bessel_j(n: int) -> str | None:
-    """Return the power series for abs(x) < 4, and a recurrence from the orders 0 and 1 for larger x."""
+    """Return the power series for abs(x) < 4, and a recurrence from the orders 0 and 1 for larger x; ``None`` for n > 4.
+
+    J_0 and J_1 have Hankel's form there: polynomials in w = 2*(4/x)**2 - 1, fitted at Chebyshev points, approximate P and x*Q.
+    """
     if n > 4:
         return None
     lines = ["size = abs(x); s = min(size, 4); q = s*s/4; f = max(size, 4); w = 2*(4/f)*(4/f) - 1; c = cos(f); d = sin(f)"]
@@ -163,6 +157,7 @@ def bessel_j(n: int) -> str | None:
 
 
 def _digamma_at(k: int) -> float:
+    """Return the digamma function of a whole number k >= 1."""
     return sum(1 / i for i in range(1, k)) - EULER
 
 
@@ -192,11 +187,11 @@ def bessel_y(n: int) -> str:
     )
 
 
-# sqrt(x)*exp(x)*K_0(x) and the same for K_1 for x >= 2: polynomials in 4/x - 1, fitted at Chebyshev points.
-
-
 def bessel_k(n: int) -> str:
-    """Return the power series for x < 2, and an exponential with a polynomial in 4/x - 1 for larger x, for n = 0 or 1."""
+    """Return the power series for x < 2, and exp(-x)/sqrt(x) times a polynomial in 4/x - 1 for larger x, for n = 0 or 1.
+
+    The polynomial is fitted at Chebyshev points.
+    """
     series = f"{'' if n else '-'}log(s/2)*({_series(n, 1, 14, 's')}) + {_logarithmic_series(n, 1, 14)}"
     return "; ".join(
         [
@@ -206,13 +201,12 @@ def bessel_k(n: int) -> str:
     )
 
 
-# Complete elliptic integrals by the arithmetic-geometric mean.  The sum of 2**(n - 1)*e_n with e_n = c_n**2/m, where c_n is the
-# half difference of the means, is D/K with D = (K - E)/m, and has no division by m.
-
-_MEANS = 14
-
-
 def _means() -> str:
+    """Return statements for k = K(m), the arithmetic-geometric mean of 1 and sqrt(1 - m) behind it, and share = D/K.
+
+    With e_n = c_n**2/m, where c_n is the half difference of the means, D/K is the sum of 2**(n - 1)*e_n: (K - E)/m without the
+    division by m.
+    """
     lines = ["valid = m < 1; c = 1 - m if valid else 1.0; b0 = sqrt(c); a1 = (1 + b0)/2; b1 = sqrt(b0)"]
     lines.append("e1 = m/((4*(1 + b0))*(1 + b0)) if valid else 0.0")
     for n in range(2, _MEANS):
@@ -220,10 +214,6 @@ def _means() -> str:
         lines.append(f"r{n} = e{n - 1}/a{n}; e{n} = m*r{n}*r{n}/16 if valid else 0.0")
     lines.append(f"share = 0.5 + {' + '.join(f'{2 ** (n - 1)}*e{n}' for n in range(1, _MEANS))}; k = pi/(2*a{_MEANS - 1})")
     return "; ".join(lines)
-
-
-ELLIPK = f"{_means()}; inf if m == 1 else k if valid else nan"
-ELLIPE = f"{_means()}; 1.0 if m == 1 else k*(1 - m*share) if valid else nan"
 
 
 def elliptic_integral(order: int, second: bool) -> str | None:
@@ -271,6 +261,7 @@ LGAMMA = "; ".join(
 
 
 def _sign_of_gamma(name: str) -> str:
+    """Return the sign of gamma of the expression ``name``."""
     return f"(1 - 2*(floor({name}) % 2) if {name} < 0 else 1.0)"
 
 
@@ -360,9 +351,6 @@ def _zeta() -> str:
     return "; ".join([*lines, f"ahead + (p/(x - 1) + p*i/2 + ({' + '.join(rest)})) if q > 0 and x > 1 else inf if q == 0 else nan"])
 
 
-ZETA = _zeta()
-
-
 def polygamma_gap(n: int) -> str | None:
     """Return a sum of differences of powers, each of which is computed without cancellation."""
     if n > 10:
@@ -446,11 +434,8 @@ def _from_branch(count: int) -> tuple[float, ...]:
     return tuple(series[1:])
 
 
-FROM_BRANCH = _from_branch(25)
-
-
 def _lambertw(k: int, shift: int) -> str:
-    """Return W + ``shift``: the series near the branch point; elsewhere five steps of Halley's method on w = x*exp(-w).
+    """Return branch k of W, plus ``shift``: the series near -1/e, and elsewhere five steps of Halley's method on w = x*exp(-w).
 
     For k = -1 the method solves w + log(-w) = log(-x), because the exponential would overflow for small x.
     """
@@ -572,14 +557,14 @@ def gelu(approximate: str) -> str:
 def gelu_cubic(cube: float, order: int) -> str:
     """Return the decomposition of a derivative of the cubic polynomial of gelu."""
     scale = GELU_SCALE
-    parts = (
+    derivatives = (
         f"{scale!r}*(x + {cube!r}*x**3)",
         f"{scale!r}*(1 + {3 * cube!r}*x**2)",
         f"{6 * scale * cube!r}*x",
         f"{6 * scale * cube!r}",
         "0",
     )
-    return parts[min(order, 4)]
+    return derivatives[min(order, 4)]
 
 
 def hardtanh_backward(low: float, high: float, outside: float) -> str:
@@ -598,12 +583,12 @@ def refused() -> None:
 
 
 def lambertw(k: int) -> str:
-    """Return the decomposition of a branch of the Lambert W function."""
+    """Return the decomposition of branch k of the Lambert W function."""
     return _lambertw(k, 0)
 
 
 def lambertw_rise(k: int) -> str:
-    """Return the decomposition of a branch of the Lambert W function plus 1."""
+    """Return the decomposition of branch k of the Lambert W function plus 1."""
     return _lambertw(k, 1)
 
 
@@ -651,3 +636,10 @@ def isclose(equal_nan: bool) -> str | None:
 def clamp(min: float | None, max: float | None) -> str:
     """Return the decomposition of ``clamp`` to the given bounds."""
     return "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)"
+
+
+NDTRI, ERFINV = _quantile("x - 0.5", "min(x, 1 - x)", ""), _quantile("x/2", "(1 - abs(x))/2", "/sqrt(2)")
+ELLIPK = f"{_means()}; inf if m == 1 else k if valid else nan"
+ELLIPE = f"{_means()}; 1.0 if m == 1 else k*(1 - m*share) if valid else nan"
+ZETA = _zeta()
+FROM_BRANCH = _from_branch(25)

@@ -14,6 +14,7 @@ from autodiff_cli.errors import IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.reduce import reduction
 
 _Forward = Callable[..., Any]
+_MOST_COMPARED = 2000
 
 
 def maxima(x: Array, dim: Dims) -> Any:
@@ -24,24 +25,26 @@ def minima(x: Array, dim: Dims) -> Any:
     return np.minimum.reduce(x, axis=dimensions(dim, np.ndim(x)), keepdims=True)
 
 
-def _shared(reached: Array, dim: Dims) -> Any:
+def _ties(reached: Array, dim: Dims) -> Any:
     """Return a mask of the tied extreme elements, which is false where the extreme element is unique."""
     return reached & (np.add.reduce(reached, axis=dimensions(dim, np.ndim(reached)), keepdims=True) > 1)
 
 
 def is_tied_maximum(x: Array, dim: Dims) -> Any:
-    return _shared(x == maxima(x, dim), dim)
+    return _ties(x == maxima(x, dim), dim)
 
 
 def is_tied_minimum(x: Array, dim: Dims) -> Any:
-    return _shared(x == minima(x, dim), dim)
+    return _ties(x == minima(x, dim), dim)
 
 
 def ties_of_max(x: Array, y: Array | None) -> Any:
+    """Return the mask of the kinks of ``max``: tied maxima of x, or the elements where x and y are equal."""
     return is_tied_maximum(x, None) if y is None else x == y
 
 
 def ties_of_min(x: Array, y: Array | None) -> Any:
+    """Return the mask of the kinks of ``min``; see ``ties_of_max``."""
     return is_tied_minimum(x, None) if y is None else x == y
 
 
@@ -55,10 +58,8 @@ def is_repeated(x: Array) -> Any:
     return (np.count_nonzero(flat[:, None] == flat, axis=1) > 1).reshape(np.shape(x)) if flat.size <= _MOST_COMPARED else False
 
 
-_MOST_COMPARED = 2000
-
-
 def _needs_elements(name: str, x: Array, dim: Dims) -> None:
+    """Raise PyTorch's error of the function ``name`` if a dimension to be reduced, or with ``None`` the array, is empty."""
     if x.size:
         return
     if dim is None:
@@ -72,6 +73,7 @@ def _needs_elements(name: str, x: Array, dim: Dims) -> None:
 
 
 def _extreme(name: str, ufunc: np.ufunc) -> _Forward:
+    """Return the forward computation of a maximum or minimum along dimensions, which must not be empty."""
     reduced = reduction(ufunc)
 
     def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
@@ -79,10 +81,6 @@ def _extreme(name: str, ufunc: np.ufunc) -> _Forward:
         return reduced(x, dim, keepdim)
 
     return forward
-
-
-amax, amin = _extreme("amax", np.maximum), _extreme("amin", np.minimum)
-max, min = _extreme("max", np.maximum), _extreme("min", np.minimum)
 
 
 def as_lanes(x: Array) -> Any:
@@ -106,7 +104,7 @@ def lane_shape(shape: Shape, dim: int) -> Shape:
     return (*shape[:at], 1, *shape[at + 1 :])
 
 
-def _selecting(name: str, positions: Callable[[Array, int], Positions]) -> _Forward:
+def _selection(name: str, positions: Callable[[Array, int], Positions]) -> _Forward:
     """Return a function that picks one element along each lane, and returns values and positions."""
 
     def forward(x: Array, dim: int, keepdim: bool) -> Any:
@@ -117,26 +115,24 @@ def _selecting(name: str, positions: Callable[[Array, int], Positions]) -> _Forw
     return forward
 
 
-def _middle(x: Array, at: int) -> Any:
-    """Return the position of the lower median, or of the first nan."""
+def _median_position(x: Array, at: int) -> Any:
+    """Return the position along dimension ``at`` of the lower median, or of the first nan."""
     order = np.argsort(x, axis=at, kind="stable")
     middle = np.take(order, [(x.shape[at] - 1) // 2], at)
     bad = np.not_equal(x, x)  # nan, also among numbers with many digits
     return np.where(np.any(bad, at, keepdims=True), np.argmax(bad, at, keepdims=True), middle)
 
 
-max_along = _selecting("max", lambda x, at: np.argmax(x, at, keepdims=True))
-min_along = _selecting("min", lambda x, at: np.argmin(x, at, keepdims=True))
-median_along = _selecting("median", _middle)
-
-
 def median(x: Array) -> Any:
+    """Return the lower median of all elements; nan if there are none."""
     if not x.size:
         return x.dtype.type(np.nan)
-    return x.reshape(-1)[_middle(x.reshape(-1), 0)[0]]
+    return x.reshape(-1)[_median_position(x.reshape(-1), 0)[0]]
 
 
 def _position(name: str, find: Callable[..., Array]) -> _Forward:
+    """Return the forward computation of the position of an extreme element, in the flattened array if ``dim`` is ``None``."""
+
     def forward(x: Array, dim: int | None, keepdim: bool) -> Any:
         if not x.size and dim is None:
             raise IndexOutOfRange(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -149,10 +145,9 @@ def _position(name: str, find: Callable[..., Array]) -> _Forward:
     return forward
 
 
-argmax, argmin = _position("argmax", np.argmax), _position("argmin", np.argmin)
+def _running_extreme(ufunc: np.ufunc) -> _Forward:
+    """Return the forward computation of running extremes along a dimension, and of the position of the last one so far."""
 
-
-def _running(ufunc: np.ufunc) -> _Forward:
     def forward(x: Array, dim: int) -> Any:
         at = dimension(dim, x.ndim)
         lanes = as_lanes(x)
@@ -165,17 +160,15 @@ def _running(ufunc: np.ufunc) -> _Forward:
     return forward
 
 
-cummax, cummin = _running(np.maximum), _running(np.minimum)
-
-
 def ordered(x: Array, dim: int, descending: bool) -> Any:
-    """Return the positions that sort x; equal elements keep their order, and nan is the largest value."""
+    """Return the positions that sort x along ``dim``; equal elements keep their order, and nan is the largest value."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
     return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
 
 
 def sort(x: Array, dim: int, descending: bool) -> Any:
+    """Return the sorted elements along ``dim``, and their positions."""
     at = dimension(dim, x.ndim)
     indices = ordered(as_lanes(x), at, descending)
     values = np.take_along_axis(as_lanes(x), indices, at)
@@ -183,6 +176,7 @@ def sort(x: Array, dim: int, descending: bool) -> Any:
 
 
 def topk(x: Array, k: int, dim: int, largest: bool) -> Any:
+    """Return the k largest or smallest elements along ``dim`` in order, and their positions."""
     at = dimension(dim, x.ndim)
     if not 0 <= k <= as_lanes(x).shape[at]:
         raise ShapeError("selected index k out of range")
@@ -192,7 +186,17 @@ def topk(x: Array, k: int, dim: int, largest: bool) -> Any:
 
 
 def kthvalue(x: Array, k: int, dim: int, keepdim: bool) -> Any:
+    """Return the k-th smallest element along ``dim``, where k = 1 is the first, and its position."""
     at = dimension(dim, x.ndim)
     if not 1 <= k <= as_lanes(x).shape[at]:
         raise ShapeError(f"kthvalue(): selected number k out of range for dimension {at}")
     return with_positions(x, at, np.take(ordered(as_lanes(x), at, False), [k - 1], at), keepdim)
+
+
+amax, amin = _extreme("amax", np.maximum), _extreme("amin", np.minimum)
+max, min = _extreme("max", np.maximum), _extreme("min", np.minimum)
+max_along = _selection("max", lambda x, at: np.argmax(x, at, keepdims=True))
+min_along = _selection("min", lambda x, at: np.argmin(x, at, keepdims=True))
+median_along = _selection("median", _median_position)
+argmax, argmin = _position("argmax", np.argmax), _position("argmin", np.argmin)
+cummax, cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)

@@ -27,6 +27,7 @@ def lost_dims(g: Value, beside: Shape) -> Shape:
 
 
 def rows(weight: Array, x: Positions, padding_idx: int | None) -> Any:
+    """Return the rows of ``weight`` at the positions x; the rule uses ``padding_idx``, the row without a gradient."""
     if len(weight.shape) != 2:
         raise ShapeError(f"'weight' must be 2-D, but its shape is {list(weight.shape)}")
     if np.any((x < 0) | (x >= len(weight))):
@@ -45,6 +46,7 @@ def last_dims(shape: Shape) -> Shape:
 
 
 def machine_epsilon(x: Value) -> float:
+    """Return the distance from 1 to the next number of the type of x, by default float64."""
     return float(np.finfo(np.float32 if getattr(array_of(x), "dtype", None) == np.float32 else float).eps)
 
 
@@ -57,4 +59,5 @@ def channel_shape(name: str, shape: Shape, *values: Value | None) -> Shape:
 
 
 def some_zero(x1: Array, x2: Array, dim: int) -> Any:
+    """Return whether a vector along ``dim`` is 0 in one of two arrays."""
     return np.any([np.any(np.all(x == 0, axis=dim if np.ndim(x) else None)) for x in (x1, x2)])

@@ -20,6 +20,7 @@ def known_reduction(reduction: str) -> str:
 
 
 def common_shape(slope: Value, shape: Shape) -> Shape:
+    """Return the shape of a derivative, which may be a number, after broadcasting with a shape."""
     return np.broadcast_shapes(getattr(slope, "shape", ()), shape)
 
 
@@ -29,10 +30,12 @@ def is_smaller(slope: Value, shape: Shape) -> bool:
 
 
 def row_count(x: Value) -> int:
+    """Return the number of rows, but 1 for no rows, as a divisor."""
     return max(x.shape[0], 1)
 
 
 def reduced(values: Array, reduction: str) -> Any:
+    """Return the mean or the sum of losses, or the losses for 'none'."""
     known_reduction(reduction)
     if reduction == "none":
         return values
@@ -49,6 +52,7 @@ def weight_of_one(reduction: str, *values: object) -> float:
 
 
 def smooth_l1(x: Array, target: Array, reduction: str, beta: float) -> Any:
+    """Return the reduction of r**2/(2*beta) where abs(r) < beta, else abs(r) - beta/2, for r = x - target."""
     if beta < 0:
         raise ArgumentError("smooth_l1_loss does not support negative values for beta.")
     size = np.abs(x - target)
@@ -57,6 +61,7 @@ def smooth_l1(x: Array, target: Array, reduction: str, beta: float) -> Any:
 
 
 def huber(x: Array, target: Array, reduction: str, delta: float) -> Any:
+    """Return the reduction of r**2/2 where abs(r) <= delta, else delta*(abs(r) - delta/2), for r = x - target."""
     if not delta > 0:
         raise ArgumentError("huber_loss does not support non-positive values for delta.")
     size = np.abs(x - target)
@@ -64,6 +69,7 @@ def huber(x: Array, target: Array, reduction: str, delta: float) -> Any:
 
 
 def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Any:
+    """Return the reduction of -target*log(x) - (1 - target)*log(1 - x); a logarithm is at least -100, as in PyTorch."""
     if not np.all((x >= 0) & (x <= 1)):
         raise ArgumentError(
             "all elements of input should be between 0 and 1", hint="use binary_cross_entropy_with_logits for other numbers"
@@ -74,19 +80,14 @@ def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Any:
 
 
 def classes_of(target: Value, shape: Shape, ignored: int) -> tuple[Positions, Mask | None]:
-    """Return the classes as whole numbers, and the mask of the rows with a class; ``None`` if all rows have one.
+    """Return the classes of the rows of x, whose shape is given, and the mask of the rows with a class: ``None`` for all.
 
-    A row without a class has the class 0.
+    A row without a class has the class ``ignored`` in the target, and the class 0 in the result.
     """
     classes = np.asarray(array_of(target))
     if not shape:
         raise ShapeError("a loss over classes needs one value for each class, not a single number")
-    expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
-    if classes.shape != expected:
-        hint = f"give one class for each row of x, whose shape is {list(shape)}"
-        if len(shape) > 1 and classes.ndim and classes.shape[0] != shape[0]:
-            raise ShapeError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({classes.shape[0]}).", hint=hint)
-        raise ShapeError(f"expected a target of shape {list(expected)}, but got shape {list(classes.shape)}", hint=hint)
+    _check_class_shape(classes.shape, shape)
     if classes.dtype.kind == "f":
         if np.any(classes != np.floor(classes)):
             raise ArgumentError("a class must be a nonnegative whole number", hint="give target probabilities in the shape of x")
@@ -103,6 +104,17 @@ def classes_of(target: Value, shape: Shape, ignored: int) -> tuple[Positions, Ma
     return classes, None if np.all(valid) else valid
 
 
+def _check_class_shape(shape: Shape, x_shape: Shape) -> None:
+    """Raise PyTorch's error unless there is one class for each row of x; classes are the second or the only dimension of x."""
+    expected = x_shape[:1] + x_shape[2:] if len(x_shape) > 1 else ()
+    if shape == expected:
+        return
+    hint = f"give one class for each row of x, whose shape is {list(x_shape)}"
+    if len(x_shape) > 1 and shape and shape[0] != x_shape[0]:
+        raise ShapeError(f"Expected input batch_size ({x_shape[0]}) to match target batch_size ({shape[0]}).", hint=hint)
+    raise ShapeError(f"expected a target of shape {list(expected)}, but got shape {list(shape)}", hint=hint)
+
+
 def class_key(classes: Positions, shape: Shape) -> tuple[Any, ...]:
     """Return the NumPy index of the elements of x that belong to the classes."""
     if len(shape) == 1:
@@ -117,13 +129,13 @@ def weight_of_row(classes: Positions, valid: Mask | None, reduction: str) -> flo
 
 
 def nll(x: Array, target: Value, reduction: str, ignore_index: int) -> Any:
+    """Return the reduction of -x at the target classes; rows with the class ``ignore_index`` are 0 and do not count in a mean."""
     classes, valid = classes_of(target, x.shape, ignore_index)
     values = -x[class_key(classes, x.shape)]
     if valid is None:
         return reduced(values, reduction)
-    total = reduced(
-        np.where(valid, values, values * 0.0 if values.dtype == object else 0.0)[()], "none" if reduction == "none" else "sum"
-    )
+    zero = values * 0.0 if values.dtype == object else 0.0
+    total = reduced(np.where(valid, values, zero)[()], "none" if reduction == "none" else "sum")
     with np.errstate(invalid="ignore"):
         return total / np.float64(np.sum(valid)) if reduction == "mean" else total
 
@@ -133,6 +145,7 @@ def soft_margin(x: Array, target: Array, reduction: str) -> Any:
 
 
 def cosine_at_margin(x1: Array, x2: Array, target: Array, margin: float) -> Any:
+    """Return whether pairs with the target -1 have exactly the cosine ``margin``, where the embedding loss has a kink."""
     dim = np.ndim(target)
     cosine = np.sum(x1 * x2, dim) / np.sqrt((np.sum(x1 * x1, dim) + 1e-12) * (np.sum(x2 * x2, dim) + 1e-12))
     return (target == -1) & (cosine == margin)
@@ -171,10 +184,12 @@ def lacks_dimension(shape: Shape, other: Shape) -> bool:
 
 
 def at_margin(x: Array, target: Array, margin: float) -> Any:
+    """Return whether elements of x are exactly ``margin`` below that of the target class, where the margin loss has a kink."""
     classes = np.asarray(target, np.int64)[..., np.newaxis]
     met = margin - np.take_along_axis(np.asarray(x), classes, -1) + x == 0
     return met & (np.arange(np.shape(x)[-1]) != classes)
 
 
 def some_met(x: Array, target: Array) -> Any:
+    """Return whether elements in a row of x differ by exactly 1, where the multilabel margin loss may have a kink."""
     return np.any(np.subtract.outer(x, x) == 1) if x.ndim == 1 else any(np.any(np.subtract.outer(row, row) == 1) for row in x)

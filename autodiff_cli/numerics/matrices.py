@@ -13,6 +13,13 @@ from autodiff_cli.errors import ArgumentError, DtypeError, LinAlgError, ShapeErr
 from autodiff_cli.limits import check_size
 from autodiff_cli.numerics.backend import from_scipy
 
+_expm = from_scipy("expm", "linalg")
+_MOST_CONDITION = 1e5
+"""The largest ratio of singular values with which the inverse has enough digits."""
+_FEW = 4
+"""Up to this number of rows, the cofactors are the determinants of the minors: small ones beside large ones keep their digits."""
+Labels = tuple[int, ...]
+
 
 def check_matrix(name: str, x: Array, square: bool = True) -> None:
     """Raise PyTorch's error if an argument does not consist of matrices of floating-point numbers.
@@ -47,7 +54,7 @@ def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) 
 
 
 def _first_fault(routine: str) -> Callable[[Array], int]:
-    """Return the function that counts, from 1, where a routine of LAPACK fails for a matrix; 0 if it does not fail."""
+    """Return the function that counts, from 1, where a routine of LAPACK fails for a matrix; it returns 0 for success."""
     return lambda matrix: int(from_scipy("get_lapack_funcs", "linalg.lapack")(routine, (matrix,))(matrix)[-1])
 
 
@@ -62,6 +69,7 @@ def at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, in
 
 @np.errstate(all="ignore")
 def inv(x: Array) -> Any:
+    """Return the inverse matrices; a singular matrix is PyTorch's error, with the first zero on the diagonal of its LU factor."""
     check_matrix("linalg.inv", x)
     try:
         return np.linalg.inv(x)
@@ -80,6 +88,7 @@ def is_vector(a_shape: Shape, b_shape: Shape) -> bool:
 
 
 def solve(a: Array, b: Array) -> Any:
+    """Return the x with a @ x = b; b holds vectors or matrices, see ``is_vector``."""
     check_matrix("linalg.solve", a)
     vector = is_vector(a.shape, b.shape)
     right = b[..., None] if vector else b
@@ -104,6 +113,7 @@ def symmetric(x: Array) -> Any:
 
 
 def cholesky(x: Array) -> Any:
+    """Return the lower triangular L with L @ L.T = x, where x is first made symmetric."""
     check_matrix("linalg.cholesky", x)
     x = symmetric(x)
     try:
@@ -122,13 +132,11 @@ def half_lower(n: int, dtype: DTypeLike) -> Any:
 
 
 def pinv(x: Array, rtol: float | None) -> Any:
+    """Return pseudo-inverses; singular values below ``rtol`` times the largest count as 0, by default as in PyTorch."""
     check_matrix("linalg.pinv", x, square=False)
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
     return converged("linalg.pinv", np.linalg.pinv, x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
-
-
-_expm = from_scipy("expm", "linalg")
 
 
 def matrix_exp(x: Array) -> Any:
@@ -138,26 +146,22 @@ def matrix_exp(x: Array) -> Any:
     return np.asarray(_expm(x)).astype(x.dtype, copy=False)
 
 
-_MOST_CONDITION = 1e5
-_FEW = 4
-"""Up to this number of rows, the cofactors are the determinants of the minors: small ones beside large ones keep their digits."""
-
-
-def others(n: int) -> tuple[Any, Any, Any]:
+def minor_places(n: int) -> tuple[Any, Any, Any]:
     """Return the rows and columns of all minors of an n by n matrix, and their signs."""
-    left = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64).reshape(n, n - 1)
+    rest = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64).reshape(n, n - 1)
     places = np.arange(n)
-    return left[:, None, :, None], left[None, :, None, :], (-1.0) ** (places[:, None] + places)
+    return rest[:, None, :, None], rest[None, :, None, :], (-1.0) ** (places[:, None] + places)
 
 
 def minor_key(n: int, count: int) -> tuple[Any, ...]:
     """Return the NumPy index of the elements of all minors of a number of matrices."""
-    rows, columns, _ = others(n)
+    rows, columns, _ = minor_places(n)
     return np.arange(count).reshape(-1, 1, 1, 1, 1), rows, columns
 
 
 def minor_signs(x: Value) -> Any:
-    return others(x.shape[-1])[2].astype(x.dtype)
+    """Return the signs (-1)**(i + j) of the cofactors, in the type of x."""
+    return minor_places(x.shape[-1])[2].astype(x.dtype)
 
 
 def is_sound(x: Value) -> bool:
@@ -175,13 +179,14 @@ def uses_inverse(x: Value) -> bool:
 
 
 def cofactors(x: Array) -> Any:
+    """Return the cofactors: from the minors of small matrices, and from the singular value decomposition of the others."""
     n = x.shape[-1]
     if n == 0:
         return x
     if n <= _FEW:  # the rounding error of a minor is relative to this minor; that of the decomposition, to the largest one
-        rows, columns, signs = others(n)
+        rows, columns, signs = minor_places(n)
         minors = x[..., rows, columns]
-        return nan_kept(x, signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors)))
+        return _keep_nan(x, signs.astype(x.dtype) * (minors[..., 0, 0] if n == 2 else np.linalg.det(minors)))
     finite = np.all(np.isfinite(x), (-2, -1))[..., None, None]
     u, sizes, vh = converged("linalg.det", np.linalg.svd, np.where(finite, x, 0))
     products = np.ones_like(sizes)
@@ -191,11 +196,8 @@ def cofactors(x: Array) -> Any:
     return np.where(finite, sign[..., None, None] * ((u * products[..., None, :]) @ vh), x.dtype.type(np.nan))
 
 
-def nan_kept(x: Array, result: Array) -> Any:
-    """Set the results of matrices that contain nan to nan.
-
-    Elimination may stop at a zero pivot before it reaches the nan.
-    """
+def _keep_nan(x: Array, result: Array) -> Any:
+    """Set the results of matrices that contain nan to nan, as elimination may stop at a zero pivot before the nan."""
     if not np.isnan(np.add.reduce(x, None)):  # one sum over all matrices is faster than a test of each
         return result
     lost = np.any(np.isnan(x), (-2, -1), keepdims=np.ndim(result) == x.ndim)
@@ -205,21 +207,23 @@ def nan_kept(x: Array, result: Array) -> Any:
 def det(x: Array) -> Any:
     check_matrix("linalg.det", x)
     with np.errstate(all="ignore"):
-        return nan_kept(x, np.linalg.det(x))
+        return _keep_nan(x, np.linalg.det(x))
 
 
 def slogdet(x: Array) -> Any:
     check_matrix("linalg.slogdet", x)
     with np.errstate(all="ignore"):
-        return tuple(nan_kept(x, part)[()] for part in np.linalg.slogdet(x))
+        return tuple(_keep_nan(x, part)[()] for part in np.linalg.slogdet(x))
 
 
 def eigh(x: Array) -> Any:
+    """Return the eigenvalues, in increasing order, and the eigenvectors of the symmetric parts of matrices."""
     check_matrix("linalg.eigh", x)
     return converged("linalg.eigh", np.linalg.eigh, symmetric(x))
 
 
 def svd(x: Array, full_matrices: bool) -> Any:
+    """Return u, s and vh with x = u @ diag(s) @ vh; u and vh are square with ``full_matrices``."""
     check_matrix("linalg.svd", x, square=False)
     if full_matrices:
         for length in x.shape[-2:]:
@@ -228,20 +232,21 @@ def svd(x: Array, full_matrices: bool) -> Any:
 
 
 def qr(x: Array, mode: str) -> Any:
+    """Return q and r with x = q @ r in PyTorch's three modes; for 'r', q is empty."""
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     check_matrix("linalg.qr", x, square=False)
     if mode == "complete":
         check_size((*x.shape[:-1], x.shape[-2]))
     with np.errstate(all="ignore"):
-        return (
-            (np.zeros(0, x.dtype), np.linalg.qr(x, "r"))
-            if mode == "r"
-            else np.linalg.qr(x, "complete" if mode == "complete" else "reduced")
-        )
+        return (np.zeros(0, x.dtype), np.linalg.qr(x, "r")) if mode == "r" else np.linalg.qr(x, mode)  # type: ignore[call-overload]
 
 
 def ranks(x: Array, atol: float | None, rtol: float | None, hermitian: bool) -> Any:
+    """Return the numbers of singular values above the larger of ``atol`` and ``rtol`` times the largest one.
+
+    Symmetric matrices (``hermitian``) have the absolute values of their eigenvalues instead.
+    """
     if x.ndim < 2:
         raise ShapeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     if not x.size:
@@ -316,10 +321,8 @@ def trace(x: Array) -> Any:
     return np.trace(x)
 
 
-Labels = tuple[int, ...]
-
-
 def einsum(x: Array, y: Array, of_x: Labels, of_y: Labels, of_out: Labels) -> Any:
+    """Return a sum of products over the dimensions whose label is not in ``of_out``; one label for each dimension of x and y."""
     lengths = {label: n for v, labels in ((x, of_x), (y, of_y)) for label, n in zip(labels, v.shape, strict=True) if n != 1}
     check_size(tuple(lengths.get(label, 1) for label in of_out))
     product: Any = np.einsum
@@ -327,6 +330,7 @@ def einsum(x: Array, y: Array, of_x: Labels, of_y: Labels, of_out: Labels) -> An
 
 
 def addmm(x: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Any:
+    """Return beta*x + alpha*(mat1 @ mat2), where x may broadcast to the shape of the product."""
     if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
         shapes = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
         raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
@@ -340,6 +344,7 @@ def addmm(x: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> An
 
 
 def cross(x: Array, y: Array, dim: int) -> Any:
+    """Return the vector products along ``dim``, whose length is 3."""
     a, b = np.moveaxis(x, dim, 0), np.moveaxis(y, dim, 0)
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return np.stack(parts, dim)

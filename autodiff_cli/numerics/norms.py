@@ -13,25 +13,27 @@ from autodiff_cli.autograd.primitives.types import Dims, Number
 from autodiff_cli.errors import ArgumentError, DtypeError, ShapeError
 from autodiff_cli.numerics.reduce import reduction
 
+_SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
+"""The range of norms for which the squares of the elements are accurate, for each dtype."""
+
 
 @np.errstate(all="ignore")
 def odd(x: Array, size: Array, p: float) -> Any:
+    """Return sign(x)*abs(x/size)**p, which is 0 at x = 0; ``size`` is the norm of which it is a derivative."""
     ratio = x / size
     return np.where(x == 0, ratio.dtype.type(0), np.sign(x) * np.abs(ratio) ** p)[()]
 
 
 @np.errstate(all="ignore")
 def even(x: Array, size: Array, p: float) -> Any:
+    """Return abs(x/size)**p, where a size of 0 gives 0**p."""
     ratio = np.where(size == 0, 0.0, x / size).astype(np.result_type(x, size), copy=False)
     return np.abs(ratio)[()] ** p
 
 
-_SQUARES = {np.dtype(t): (float((np.finfo(t).tiny / np.finfo(t).eps) ** 0.5), float(np.finfo(t).max)) for t in ("f4", "f8")}
-"""The range of norms for which the squares of the elements are accurate, for each dtype."""
-
-
 @np.errstate(all="ignore")
 def vector_norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
+    """Return the p-norm along dimensions, or over all of them for ``None``; it is scaled by the largest element where needed."""
     if x.dtype.kind != "f":
         raise DtypeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {torch_type(x.dtype).scalar_name}"
@@ -57,6 +59,7 @@ def vector_norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
 
 
 def root_of_powers(size: Array, p: float, dim: Dims, keepdim: bool) -> Any:
+    """Return the p-norm along dimensions of nonnegative numbers, without a guard against overflow."""
     if p == 1:
         return reduction(np.add)(size, dim, keepdim)
     if p == 2:
@@ -65,6 +68,7 @@ def root_of_powers(size: Array, p: float, dim: Dims, keepdim: bool) -> Any:
 
 
 def order_of(p: Number | str | None) -> float:
+    """Return the order of a vector norm as a number, which is 2 for ``None`` and 'fro'."""
     if p is None or p == "fro":
         return 2
     if isinstance(p, (str, bool)):
@@ -73,6 +77,7 @@ def order_of(p: Number | str | None) -> float:
 
 
 def is_matrix_order(p: Number | str) -> bool:
+    """Return whether PyTorch has a matrix norm of this order."""
     return p in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
@@ -86,6 +91,7 @@ def corner(x: Array, p: Number | str | None) -> Any:
 
 @np.errstate(all="ignore")
 def logsumexp(x: Array, dim: Dims, keepdim: bool) -> Any:
+    """Return log(sum(exp(x))) along dimensions; the largest element is subtracted first, so that exp does not overflow."""
     x = as_float(x)
     axes = dimensions(dim, x.ndim)
     largest = np.max(x, axis=axes, keepdims=True, initial=-math.inf)
@@ -96,4 +102,5 @@ def logsumexp(x: Array, dim: Dims, keepdim: bool) -> Any:
 
 @np.errstate(all="ignore")
 def running_logsumexp(x: Array, dim: int) -> Any:
+    """Return log(sum(exp(x))) of the elements up to each one along a dimension."""
     return np.logaddexp.accumulate(as_float(x), dimension(dim, x.ndim))

@@ -15,6 +15,7 @@ from autodiff_cli.numerics.reduce import mean, std, var
 
 
 def quantile_ranks(x: Value, q: Value, dim: int | None) -> Any:
+    """Return the positions q*(n - 1), which need not be whole, of quantiles among n sorted elements along a dimension."""
     shape = getattr(x, "shape", ())  # the predicate of kinks also receives Python's floats
     length = math.prod(shape) if dim is None or not shape else shape[dim]
     return q * (length - 1)
@@ -43,6 +44,7 @@ def positive_part(free: Any) -> Any:
 
 
 def numbers_for(x: Array, nan: Number | None, posinf: Number | None, neginf: Number | None) -> Any:
+    """Return x with other numbers for nan and infinities, by default 0 and the largest numbers of its type."""
     numbers: Any = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
     return np.nan_to_num(x, **numbers)
 
@@ -55,20 +57,23 @@ def middle_known(rows: Array, at: int) -> Any:
 
 
 def nanmedian_along(x: Array, dim: int, keepdim: bool) -> Any:
+    """Return the lower median without nan along a dimension, and its position."""
     at = dimension(dim, x.ndim)
     return with_positions(x, at, middle_known(as_lanes(x), at), keepdim)
 
 
 def nanmedian(x: Array) -> Any:
+    """Return the lower median of all elements that are not nan; nan if there are none."""
     every = x.reshape(-1)
     return every[middle_known(every, 0)[0]] if x.size else x.dtype.type(np.nan)
 
 
 def most_frequent(x: Array, dim: int, keepdim: bool) -> Any:
+    """Return the smallest of the most frequent elements along a dimension, and its last position."""
     at = dimension(dim, x.ndim)
     rows = np.sort(as_lanes(x), axis=at)
     same = np.sum(np.expand_dims(rows, at) == np.expand_dims(rows, at + 1), axis=at + 1)
-    best = np.take_along_axis(rows, np.argmax(same, axis=at, keepdims=True), at)  # the smallest of the most frequent elements
+    best = np.take_along_axis(rows, np.argmax(same, axis=at, keepdims=True), at)
     length = rows.shape[at]
     last = length - 1 - np.argmax(np.flip(as_lanes(x) == best, at), axis=at, keepdims=True)
     return with_positions(x, at, last, keepdim)

@@ -99,5 +99,6 @@ class Series:
 
 
 def _sum(terms: Iterable[Any]) -> Any:
+    """Return the sum of one or more terms, without the 0 with which ``sum`` begins."""
     first, *rest = terms
     return sum(rest, first)

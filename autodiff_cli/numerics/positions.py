@@ -13,8 +13,14 @@ from autodiff_cli.autograd.primitives.types import Key, Mask, Positions, Shape, 
 from autodiff_cli.errors import GraphError, IndexOutOfRange, ShapeError
 from autodiff_cli.numerics.arrange import key_along
 
+_PARTS = {"values": 0, "inverse": 1, "counts": 2}
+
 
 def check_positions(index: Positions, length: int, message: str, negative: bool = False) -> None:
+    """Raise ``message``, with the first wrong position in its braces, unless positions are below ``length``.
+
+    Negative positions, from -length on, are right only if ``negative`` is true.
+    """
     wrong = index[(index >= length) | (index < (-length if negative else 0))]
     if wrong.size:
         raise IndexOutOfRange(message.format(wrong.flat[0]))
@@ -44,16 +50,19 @@ def gather_key(x_shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
 
 
 def pick(x: Array, dim: int, index: Positions) -> Any:
+    """Return the elements of ``gather``; a number is at all positions."""
     return x[gather_key(x.shape, dim, index)] if x.ndim else np.full(index.shape, x)[()]
 
 
 def drop(g: Array, shape: Shape, dim: int, index: Positions) -> Any:
+    """Return zeros of a shape to which ``g`` is added at the positions of ``gather``, its adjoint."""
     out = np.zeros(shape, g.dtype)
     add_at(out, gather_key(shape, dim, index) if shape else (), g if shape else np.sum(g))
     return out[()]
 
 
 def slices_at(dim: int, index: Positions) -> tuple[Any, ...]:
+    """Return the NumPy index of slices at positions along a dimension, which counts from the front."""
     return (*(slice(None),) * dim, index)
 
 
@@ -76,6 +85,7 @@ def slices_of(name: str, shape: Shape, dim: int, index: Positions) -> tuple[Any,
 
 
 def take(x: Array, index: Positions) -> Any:
+    """Return the elements at positions in the flattened array, which may be negative."""
     message = f"out of range: tried to access index {{}} on a tensor of {x.size} elements."
     check_positions(index, x.size, message, negative=True)
     return x.reshape(-1)[index]
@@ -87,6 +97,7 @@ def fill(x: Array, value: Array, mask: Mask) -> Any:
 
 
 def put(x: Array, source: Array, key: Key, accumulate: bool) -> Any:
+    """Return a copy of x to which ``source`` is added, or that has its elements, at the places of a NumPy index."""
     out = np.array(x)
     if accumulate:
         add_at(out, key, source)
@@ -104,6 +115,7 @@ def is_place(shape: Shape, dim: int, index: int) -> bool:
 
 
 def searched(sequence: Array, values: Array, right: bool) -> Any:
+    """Return where values are to be inserted into sorted rows: after equal elements if ``right``, else before them."""
     side: Any = "right" if right else "left"
     if sequence.ndim < 2:
         return np.asarray(np.searchsorted(sequence, values, side))[()]
@@ -118,33 +130,35 @@ def searched(sequence: Array, values: Array, right: bool) -> Any:
 
 
 def counts(x: Array, weights: Array | None, minlength: int) -> Any:
+    """Return how often each whole number from 0 occurs, or the sum of its weights; at least ``minlength`` numbers."""
     x = whole_as_integers(x)
     if x.ndim != 1 or x.dtype.kind not in "iub" or (x.size and x.min() < 0):
         raise GraphError("bincount only supports 1-d non-negative integral inputs.")
     return np.bincount(x, weights, minlength)
 
 
-_PARTS = {"values": 0, "inverse": 1, "counts": 2}
-
-
 def set_of(x: Array, part: str, dim: int | None) -> Any:
+    """Return the ``part`` 'values', 'inverse' or 'counts' of the sorted different elements, or of slices along a dimension."""
     flat = x.reshape(-1) if dim is None else x
     at: Any = None if dim is None else dimension(dim, x.ndim)
     result = np.unique(flat, return_inverse=True, return_counts=True, axis=at)[_PARTS[part]]
-    return result.reshape(x.shape) if part == "inverse" and dim is None else result.reshape(-1) if part == "inverse" else result
+    if part != "inverse":
+        return result
+    return result.reshape(x.shape if dim is None else -1)
 
 
 def runs_of(x: Array, part: str, dim: int | None) -> Any:
+    """Return the ``part`` 'values', 'inverse' or 'counts' of the runs of equal elements, or of equal slices along a dimension."""
     rows = x.reshape(-1) if dim is None else np.moveaxis(x, dimension(dim, x.ndim), 0)
     flat = rows.reshape(len(rows), -1)
     first = np.ones(len(rows), np.bool_)
     first[1:] = np.any(flat[1:] != flat[:-1], 1)
     if part == "values":
         return rows[first] if dim is None else np.moveaxis(rows[first], 0, dimension(dim, x.ndim))
-    number = np.cumsum(first) - 1
+    run = np.cumsum(first) - 1
     if part == "counts":
-        return np.bincount(number, minlength=int(first.sum()))
-    return number.reshape(x.shape) if dim is None else number
+        return np.bincount(run, minlength=int(first.sum()))
+    return run.reshape(x.shape) if dim is None else run
 
 
 def places_at(shape: Shape, key: Key) -> Positions:
@@ -158,6 +172,7 @@ def range_along(shape: Shape, dim: int, start: int | None, end: int | None, step
 
 
 def put_masked(x: Array, source: Array, mask: Mask) -> Any:
+    """Return a copy of x with the first elements of ``source`` where the mask is true."""
     out = np.array(x)
     count = int(np.count_nonzero(mask))
     if source.size < count:
@@ -170,6 +185,10 @@ def put_masked(x: Array, source: Array, mask: Mask) -> Any:
 
 
 def reduced(x: Array, src: Array, dim: int, index: Positions, reduce: str, include_self: bool) -> Any:
+    """Return x with the maximum, minimum or product ('amax', 'amin', 'prod') of the elements of ``src`` at each place.
+
+    With ``include_self``, the element of x takes part.
+    """
     ufunc: Any = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
     out = np.array(x)
     key = gather_key(x.shape, dim, index) if x.ndim else ()
@@ -185,15 +204,18 @@ def first_key(mask: Mask) -> tuple[slice]:
 
 
 def extreme_shares(x: Value, src: Value, out: Value, dim: int, index: Positions, include_self: bool) -> tuple[Any, Any, Any]:
-    """Return where x and src are equal to the extreme, and the number of equal elements at each place."""
+    """Return where x, and where src, equals the extreme ``out``, and the number of equal elements at each place, at least 1.
+
+    The arguments ``dim``, ``index`` and ``include_self`` are those of ``scatter_reduce``.
+    """
     written = gather_key(tuple(x.shape), dim, index)
     at_places = np.zeros(tuple(x.shape), np.bool_)
     at_places[written] = True
-    mine = (array_of(x) == array_of(out)) & (include_self | ~at_places)
-    theirs = array_of(src) == array_of(out)[written]
-    count = mine.astype(np.float64)
-    add_at(count, written, theirs.astype(np.float64))
-    return mine, theirs, np.maximum(count, 1).astype(array_of(x).dtype)
+    in_x = (array_of(x) == array_of(out)) & (include_self | ~at_places)
+    in_src = array_of(src) == array_of(out)[written]
+    count = in_x.astype(np.float64)
+    add_at(count, written, in_src.astype(np.float64))
+    return in_x, in_src, np.maximum(count, 1).astype(array_of(x).dtype)
 
 
 def zero_elements(src: Value) -> Any:

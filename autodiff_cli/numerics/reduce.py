@@ -44,6 +44,7 @@ def sum(x: Array, dim: Dims, keepdim: bool) -> Any:
 
 
 def mean(x: Array, dim: Dims, keepdim: bool) -> Any:
+    """Return means along dimensions of floating-point numbers; ``None`` is all dimensions."""
     # In a trace, x is an array of objects, each of which has a dtype.
     dtype = np.result_type(*[getattr(cell, "dtype", cell) for cell in x.flat]) if x.dtype.kind == "O" else x.dtype
     if dtype.kind != "f":
@@ -57,6 +58,8 @@ def mean(x: Array, dim: Dims, keepdim: bool) -> Any:
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return the forward computation of running sums or products along a dimension, with ``reverse`` from its end."""
+
     def forward(x: Array, dim: int, reverse: bool) -> Any:
         at = dimension(dim, x.ndim)
         x = x.astype(np.int64) if x.dtype.kind == "b" else x
@@ -71,6 +74,7 @@ running_sum, running_product = _running(np.add), _running(np.multiply)
 
 
 def recurrence(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
+    """Return y with y[k] = x[k] + decay[k]*y[k - 1] along a dimension, with ``reverse`` from its end."""
     out = np.array(x, np.result_type(x, decay))
     at = dimension(dim, out.ndim)
     steps, factors = np.moveaxis(out, at, 0), np.moveaxis(decay, at, 0)
@@ -88,6 +92,7 @@ def prod(x: Array, dim: int | None, keepdim: bool) -> Any:
 
 
 def var(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
+    """Return the variance along dimensions: the sum of squared deviations from the mean over the count minus ``correction``."""
     if x.dtype.kind != "f":
         raise DtypeError("std and var only support floating point and complex dtypes")
     with np.errstate(all="ignore"):
