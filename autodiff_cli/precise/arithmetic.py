@@ -19,6 +19,7 @@ UNIT = 2.0**-53
 """The rounding error of a float64, relative to its size."""
 MOST_EXPONENT = 4000
 """The largest binary exponent of an argument of ``exp``; for larger arguments, the result is set to infinity or 0."""
+_Result = TypeVar("_Result")
 
 
 class Arithmetic:
@@ -100,7 +101,7 @@ class Arithmetic:
         return not (self.isnan(x) or self.isinf(x))
 
     def add(self, x: Real, y: Real) -> Number:
-        """Return x + y."""
+        """Return x + y, and set ``short`` if the sum lost a term or most of its digits."""
         total = x + y
         if x and y and not self.short:
             # In the tuple of a finite number, entry 2 is the exponent and entry 3 is the number of bits of the mantissa.
@@ -129,7 +130,7 @@ class Arithmetic:
         return self.result(self.inf if x > 0 else -self.inf)
 
     def power(self, x: Real, y: Real) -> Number:
-        """Return x**y, or nan if it is not a real number."""
+        """Return x**y as IEEE arithmetic does, or nan if it is not a real number."""
         if not y or x == 1:
             return self.result(self.mpf(1))
         if self.isnan(x) or self.isnan(y):
@@ -152,7 +153,9 @@ class Arithmetic:
     def exp(self, x: Real) -> Real:
         """Return e**x."""
         if not x or not self.finite(x) or self.mag(x) <= MOST_EXPONENT:
-            return self.rounded(self.context.exp(x), x)
+            value = self.context.exp(x)
+            self.note_lost_digits(value, x)
+            return value
         return self.inf if x > 0 else self.zero
 
     def log(self, x: Real) -> Real:
@@ -163,18 +166,11 @@ class Arithmetic:
         """Return the logarithm of 1 + x."""
         return self.context.log1p(x) if x > -1 else self.log(x + 1)
 
-    def rounded(self, value: Real, x: Real) -> Real:
-        """Return ``value``, the value of a function at ``x``.
-
-        Set ``short`` if ``value`` is 1, -1 or 2, or differs only in the second half of its digits, few of which are correct.
-        """
+    def note_lost_digits(self, value: Real, x: Real) -> None:
+        """Set ``short`` if the value of a function at ``x`` is 1, -1 or 2, or differs only in the second half of its digits."""
         if x and not self.short and self.finite(value):
             whole = self.nint(value)
             self.short = whole in (1, -1, 2) and self.mag(value - whole) < -self._gap and not self.isinf(x)
-        return value
-
-
-_Result = TypeVar("_Result")
 
 
 def _operator(combine: Callable[[Arithmetic, Real, Real], _Result], reflected: bool = False) -> Callable[[Number, Any], _Result]:

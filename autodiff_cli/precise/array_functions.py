@@ -44,11 +44,13 @@ def _mean(x: Cells, dim: Dim, keepdim: bool) -> Any:
 
 
 def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
+    """Return the variance along dimensions, whose divisor is the count minus ``correction``."""
     rest = _array(x - _mean(x, dim, True))
     return _add(rest * rest, dim, keepdim) / max(count(x.shape, dim) - correction, 0)
 
 
 def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
+    """Return the p-norm along dimensions, or the number of elements that are not 0 for p = 0."""
     size = _array(abs(x))
     if math.isinf(p):
         return (_maximum if p > 0 else _minimum)(size, dim, keepdim)
@@ -68,6 +70,7 @@ def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
 
 
 def _smooth_l1_loss(x: Cells, target: Cells, how: str, beta: float) -> Any:
+    """Return the loss with a ``beta`` of many digits."""
     return PRIMITIVES[smooth_l1_loss].forward(x, target, how, _exact(x, beta))
 
 
@@ -78,6 +81,7 @@ def _exact(x: Cells, value: float) -> Number:
 
 
 def _logcumsumexp(x: Cells, dim: int) -> Cells:
+    """Return the logarithms of running sums of exponentials along a dimension, each from all its elements."""
     lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
     result = np.empty(lanes.shape, object)
     for k in range(len(lanes)):
@@ -85,15 +89,18 @@ def _logcumsumexp(x: Cells, dim: int) -> Cells:
     return np.moveaxis(result, 0, dimension(dim, x.ndim))
 
 
-def _gaussian_elimination(rows: Cells, right: Cells) -> Number | int:
-    """Return the determinant by Gaussian elimination; the right-hand sides become solutions unless it is 0."""
+def _gaussian_elimination(matrix: Cells, right: Cells) -> tuple[Number | int, Cells]:
+    """Return the determinant of a matrix and the solutions for right-hand sides, by elimination with partial pivoting.
+
+    A determinant of 0 has no solutions: the array then holds numbers without a meaning.
+    """
+    rows, right = matrix.copy(), right.copy()
     n, sign = len(rows), 1
     product: Number | int = rows.flat[0].math.number(1.0) if n else 1
     for k in range(n):
         pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
         if rows[pivot, k] == 0:
-            singular: Number = rows[pivot, k]
-            return singular
+            return rows[pivot, k], right
         if pivot != k:
             rows[[k, pivot]], right[[k, pivot]], sign = rows[[pivot, k]], right[[pivot, k]], -sign
         product = product * rows[k, k]
@@ -105,13 +112,13 @@ def _gaussian_elimination(rows: Cells, right: Cells) -> Number | int:
         for later in range(k + 1, n):
             right[k] = right[k] - right[later] * rows[k, later]
         right[k] = right[k] / rows[k, k]
-    return product * sign if sign < 0 else product
+    return product * sign if sign < 0 else product, right
 
 
 def _determinant(x: Cells) -> Cells:
     determinants = np.empty(x.shape[:-2], object)
     for place in np.ndindex(determinants.shape):
-        determinants[place] = _gaussian_elimination(x[place].copy(), np.empty((x.shape[-1], 0), object))
+        determinants[place], _ = _gaussian_elimination(x[place], np.empty((x.shape[-1], 0), object))
     return determinants
 
 
@@ -122,7 +129,8 @@ def _solve(x: Cells, y: Cells) -> Cells:
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
     matrices, solutions = (np.array(np.broadcast_to(operand, (*batch, *operand.shape[-2:]))) for operand in (x, right))
     for place in np.ndindex(batch):
-        if _gaussian_elimination(matrices[place], solutions[place]) == 0:
+        determinant, solutions[place] = _gaussian_elimination(matrices[place], solutions[place])
+        if determinant == 0:
             raise LinAlgError("the matrix is singular")
     return solutions[..., 0] if vector else solutions
 

@@ -20,7 +20,7 @@ _LARGEST_ORDER = 300
 """The largest order for which mpmath does not need thousands of terms or a very long working precision."""
 
 
-def _first_kind(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+def _power_series(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2)."""
     q = sign * x * x / 4
     term = mp.rgamma(v + 1)
@@ -39,7 +39,7 @@ def bessel_k(mp: Arithmetic, v: Real, x: Real) -> Real:
         return mp.nan
     if mp.isinf(x) or mp.isinf(v) or not x:
         return mp.inf if not mp.isinf(x) else mp.zero if not mp.isinf(v) else mp.nan
-    return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, 1) if x < 1 else _integral(mp, v, x))
+    return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, 1) if x < 1 else _k_by_quadrature(mp, v, x))
 
 
 def _at_present_precision(mp: Arithmetic, compute: Callable[[], Real]) -> Real:
@@ -50,7 +50,10 @@ def _at_present_precision(mp: Arithmetic, compute: Callable[[], Real]) -> Real:
 
 
 def _difference_of_first_kinds(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
-    """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4)."""
+    """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4).
+
+    The precision is raised by the bits that the difference loses; the caller restores it.
+    """
     if abs(v) > 1e6:
         raise NotPrecise("a Bessel function of a large order")
     precision = mp.context.prec
@@ -61,17 +64,20 @@ def _difference_of_first_kinds(mp: Arithmetic, v: Real, x: Real, sign: int) -> R
         mp.context.prec *= 2
         v = v + off
     mp.context.prec += max(-mp.mag(off), 0)
-    negative, positive = _first_kind(mp, -v, x, sign), _first_kind(mp, v, x, sign)
+    negative, positive = _power_series(mp, -v, x, sign), _power_series(mp, v, x, sign)
     if sign > 0:
         return (negative - positive) * mp.pi / (2 * mp.sinpi(v))
     return (mp.cospi(v) * positive - negative) / mp.sinpi(v)
 
 
-def _integral(mp: Arithmetic, v: Real, x: Real) -> Real:
-    """Return the integral of exp(-x*cosh(t) + v*t)/2 over all t by the trapezoidal rule (DLMF 10.32.9)."""
+def _k_by_quadrature(mp: Arithmetic, v: Real, x: Real) -> Real:
+    """Return K_v(x) as the integral of exp(-x*cosh(t) + v*t)/2 over all t, by the trapezoidal rule (DLMF 10.32.9).
+
+    The precision is raised; the caller restores it.
+    """
     size = mp.hypot(x, v)
     mp.context.prec += 20 + max(mp.mag(size), 0)
-    digits = float(mp.context.prec) * 0.6931471805599453
+    digits = float(mp.context.prec) * math.log(2)  # the natural logarithm of the precision
     # The step follows from the growth of the integrand at the distance ``strip`` from the real axis.
     strip = min(1.5, math.sqrt(2 * digits / float(min(size, mp.mpf(10) ** 300))))
     step = mp.mpf(2 * math.pi * strip) / (digits + size * strip**2)
@@ -88,6 +94,7 @@ def _integral(mp: Arithmetic, v: Real, x: Real) -> Real:
 
 
 def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
+    """Return the Bessel function of the second kind of real order, where mpmath does not take long."""
     if mp.isnan(x) or x < 0 or not mp.finite(v):
         return mp.nan
     if not x or mp.isinf(x):
@@ -99,7 +106,7 @@ def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
     return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, -1)) if x < 1 else mp.bessely(v, x)
 
 
-def _first_order(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
+def _bessel_i_or_j(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return I_v(x) (sign 1) or J_v(x) (sign -1)."""
     if not (mp.finite(v) and mp.finite(x)):
         raise NotPrecise("a Bessel function at infinity")
@@ -110,10 +117,10 @@ def _first_order(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     if abs(v) > _LARGEST_ORDER or abs(x) > (_LARGEST_PHASE if sign < 0 else 1e6):
         raise NotPrecise("a Bessel function of a large order or argument")
     if mp.isint(v) and v < 0:
-        return _first_order(mp, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
+        return _bessel_i_or_j(mp, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
     if 0 < x < 1:
         with mp.extraprec(30 + max(mp.mag(v) if v else 0, 0)):
-            value = _first_kind(mp, v, x, sign)
+            value = _power_series(mp, v, x, sign)
         return value * 1
     return mp.besseli(v, x) if sign > 0 else mp.besselj(v, x)
 
@@ -133,8 +140,8 @@ BESSEL: dict[str, Entry] = {
     "k1": lambda mp, x: bessel_k(mp, mp.mpf(1), x),
     "y0": lambda mp, x: _bessel_y(mp, mp.zero, x),
     "y1": lambda mp, x: _bessel_y(mp, mp.mpf(1), x),
-    "jv": partial(_first_order, sign=-1),
-    "iv": partial(_first_order, sign=1),
+    "jv": partial(_bessel_i_or_j, sign=-1),
+    "iv": partial(_bessel_i_or_j, sign=1),
     "yv": _bessel_y,
     "kv": bessel_k,
     **{f"airy_{kind}": partial(_airy, name=f"airy{kind}", derivative=0) for kind in ("ai", "bi")},

@@ -28,6 +28,8 @@ STEPS_AT_0: Steps = (100, 120)
 """The steps for a variable that is 0, whose scale is unknown."""
 MOST_DIGITS = 760
 """The number of digits with which the sum of any two floats is exact."""
+JUMP = "jump"
+"""The marker for quotients of a function that jumps between the two sides."""
 
 
 class Quotient(NamedTuple):
@@ -86,9 +88,11 @@ class Differences:
         self._second: _Run | None = None
 
     def _digits(self, steps: Steps) -> int:
+        """Return the number of digits with which the differences of the highest order with these steps are accurate."""
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
     def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None) -> _Run:
+        """Return evaluations with a number of digits, at the inputs or at other ones, with steps longer by the extra digits."""
         at_0 = STEPS_AT_0 if self._order <= 2 else steps
         return _Run(
             self._evaluate, inputs or self.inputs, digits, *([exponent + self._more for exponent in pair] for pair in (steps, at_0))
@@ -237,12 +241,11 @@ class _Run:
         return slopes
 
 
-JUMP = "jump"
-"""The marker for quotients of a function that jumps between the two sides."""
-
-
 def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
-    """Return the limit of one-sided quotients with steps of a given ratio: nan outside of the domain, ``None`` without a limit."""
+    """Return the limit of one-sided quotients with a larger and a smaller step, whose ratio is given.
+
+    It is nan outside of the domain, ``JUMP`` for quotients that grow like those of a jump, and ``None`` if there is none.
+    """
     far, near = (quotient.value for quotient in quotients)
     if mp.isnan(far) or mp.isnan(near):
         return mp.nan
@@ -263,7 +266,10 @@ def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) ->
 
 
 def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
-    """Classify a derivative by its one-sided quotients, each a pair of quotients with a larger and a smaller step."""
+    """Classify a derivative by its one-sided quotients, each a pair of quotients with a larger and a smaller step.
+
+    An infinite ``ratio`` of the steps stands for a derivative of a higher order, which is not classified as a jump.
+    """
 
     def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:
         return Slope(kind, value, *central, sides or (value, value))
@@ -303,10 +309,13 @@ def _sides_agree(first: tuple[Real, Real], second: tuple[Real, Real]) -> bool:
 
 
 def _choose_confirmed(first: Slope, second: Slope) -> Slope:
-    """Choose between two results, the second of which was computed with more digits."""
+    """Choose between two results, the second of which was computed with more digits and smaller steps.
+
+    If a derivative, or a difference between the two sides, is much smaller in the second result, it was a rounding error.
+    """
     # A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two sides,
     # is much smaller in the second result, it was a rounding error.
-    central = second.central * 0 if abs(second.central) <= second.noise else second.central
+    central = second.central if abs(second.central) > second.noise else second.central * 0
     smooth = first._replace(kind="smooth", value=central, central=central, sides=(central, central))
     if first.kind == second.kind == "jump":
         return second

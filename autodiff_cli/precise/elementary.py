@@ -37,34 +37,38 @@ def mpmath_function(
             return mp.nan
         if mp.isinf(x) or (x and mp.mag(x) > MOST_EXPONENT):
             return mp.mpf(far(mp, x))
-        return mp.rounded(getattr(mp, name)(x), x)
+        value = getattr(mp, name)(x)
+        mp.note_lost_digits(value, x)
+        return value
 
     return function
 
 
 def _expm1(mp: Arithmetic, x: Real) -> Real:
+    """Return exp(x) - 1; for large x without mpmath's ``expm1``, which takes long there."""
     if not mp.finite(x) or (x and mp.mag(x) > 10):
         return mp.exp(x) - 1
     return mp.expm1(x)
 
 
 def _trunc(mp: Arithmetic, x: Real) -> Real:
+    """Return x rounded towards 0."""
     if not mp.finite(x):
         return x
     return mp.floor(x) if x >= 0 else mp.ceil(x)
 
 
 def _quotient(mp: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remainder: bool) -> Real:
-    """Return the rounded quotient of two numbers, or the remainder."""
+    """Return x/y rounded by the function ``rounded``, or with ``remainder`` the rest x - y*rounded(x/y)."""
     divisor = mp.number(y).value
     if not divisor or not mp.finite(x) or mp.isnan(divisor):
-        nan = mp.nan
-        return nan if remainder or divisor else mp.div(x, divisor).value
+        return mp.nan if remainder or divisor else mp.div(x, divisor).value
     whole = rounded(mp, x / divisor)
     return x - divisor * whole if remainder else whole
 
 
 def _isclose(mp: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_nan: bool) -> bool:
+    """Return whether numbers differ by at most atol + rtol*abs(y), are equal, or are both nan if ``equal_nan``."""
     if mp.isnan(x) or mp.isnan(y):
         return bool(equal_nan and mp.isnan(x) and mp.isnan(y))
     return bool(x == y or (mp.finite(x) and mp.finite(y) and abs(x - y) <= atol + rtol * abs(y)))
@@ -79,6 +83,7 @@ def _minimum(mp: Arithmetic, x: Real, y: Real) -> Real:
 
 
 def _clamp(mp: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
+    """Return x between two bounds; ``None`` is no bound."""
     raised = x if low is None else _maximum(mp, x, mp.number(low).value)
     return raised if high is None else _minimum(mp, raised, mp.number(high).value)
 
@@ -89,10 +94,8 @@ def _logit(mp: Arithmetic, x: Real, eps: float | None) -> Real:
     return mp.log(mp.div(p, 1 - p).value) if 0 <= p <= 1 else mp.nan
 
 
-# Activations
-
-
 def _sigmoid(mp: Arithmetic, x: Real) -> Real:
+    """Return 1/(1 + exp(-x)), where exp does not overflow."""
     if x >= 0:
         return 1 / (1 + mp.exp(-x))
     size = mp.exp(x)

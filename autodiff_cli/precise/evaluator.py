@@ -37,6 +37,8 @@ from autodiff_cli.precise.special import SPECIAL
 
 _UNROUNDED = frozenset(["abs", "neg", "where", "maximum", "minimum", "clamp", "hardtanh", "relu", "sign", "floor", "ceil"])
 """Functions that do not round in float64, as they select a value, change a sign or return an integer."""
+_FUNCTIONS = ELEMENTARY | SPECIAL
+_MPMATH_ERRORS = (ArithmeticError, ValueError, NotImplementedError, MemoryError, TypeError)
 
 
 class Precise(Tensor):
@@ -117,6 +119,7 @@ def precise(math: Arithmetic, values: object) -> Precise:
 
 
 def _as_array(value: object) -> NDArray[Any]:
+    """Return the array of a tensor, or a value as an array."""
     if isinstance(value, Tensor):
         value = value._data
     return value if isinstance(value, np.ndarray) else as_cell(value)
@@ -143,10 +146,6 @@ def _compute_or_refuse(
         raise NotPrecise(name) from None
 
 
-_FUNCTIONS = ELEMENTARY | SPECIAL
-_OF_MPMATH = (ArithmeticError, ValueError, NotImplementedError, MemoryError, TypeError)
-
-
 @functools.cache
 def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
     """Return the function that evaluates the decomposition of a primitive, if it is a text, which holds exactly."""
@@ -165,14 +164,14 @@ def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
 
 
 def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[Any], statics: Sequence[object]) -> Any:
-    """Return a primitive of mpmath numbers and booleans as an mpmath number or a boolean."""
+    """Return a primitive of mpmath numbers and booleans as an mpmath number or a boolean; a complex value is nan."""
     name = primitive.name
     if name == "pow" and primitive.arity == 1 and primitive.series != "power":
         name = "power of a number"  # its argument is the exponent
     function = primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)
     if function is None:
         raise NotPrecise(primitive.name)
-    value = _compute_or_refuse(primitive.name, function, [math, *operands, *statics], _OF_MPMATH)
+    value = _compute_or_refuse(primitive.name, function, [math, *operands, *statics], _MPMATH_ERRORS)
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, math.mpc):
@@ -220,6 +219,7 @@ def number_program(
 def _element_by_element(
     math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
 ) -> Tensor:
+    """Return an elementwise primitive of broadcast arrays; ``statics`` are its plain arguments, such as a slope."""
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
@@ -257,6 +257,7 @@ class _TensorLog(TensorLog):
         return precise(self.math, tensor._data)
 
     def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
+        """Return an argument as the superclass does, in many digits unless it holds positions or a mask."""
         argument = super()._argument(op, parameter, value, node)
         if op.kinds.get(parameter) in (POSITIONS, MASK):
             return _as_ordinary(argument)
@@ -300,6 +301,7 @@ class PreciseEvaluator(Evaluator):
         self.constants = math.constants
 
     def run(self) -> Any:
+        """Run the program without recording a graph, and return its result."""
         with no_grad():
             return self.program(self.tree)
 
@@ -334,13 +336,16 @@ class PreciseEvaluator(Evaluator):
         return result.item() if isinstance(result, Tensor) and not result.shape else result
 
     def list_result(self, result: Any, node: Syntax) -> Any:
+        """Return and list a result in many digits."""
         listed = super().list_result(self.tensors.as_precise(result) if isinstance(result, Tensor) else result, node)
         return self.tensors.as_precise(listed) if isinstance(listed, Tensor) else listed
 
     def keys(self, values: Iterable[Any]) -> list[Any]:
+        """Return the parts of an index as ordinary values."""
         return super().keys([_as_ordinary(value) for value in values])
 
     def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
+        """Return the value of a function; its VJP rule is ignored."""
         value = self.evaluate_body(function, function.body, [self.tensors.as_tensor(value) for value in arguments])
         return self.tensors.keep(value, node)
 

@@ -92,6 +92,7 @@ class Reference:
         return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing=listing)
 
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
+        """Return the elements of the output for elements of the inputs."""
         return _elements_and_shape(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
 
     def values_at(self, inputs: list[Real]) -> list[Real]:

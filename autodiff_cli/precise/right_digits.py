@@ -37,7 +37,7 @@ def verified(
     with in_time(MOST_SECONDS):
         result = Verified(evaluation, order, digits, sum(map(np.size, answer.values())))
         if has_tensors:
-            result.tensors()
+            result.add_tensors()
         for path, value in answer.items():
             result.add(path, value)
     return result
@@ -83,12 +83,12 @@ class Verified:
         if path == ("value",):
             self._compare_and_add(path, value, self._reference.differences.values())
         elif path == COEFFICIENTS:
-            self._coefficients(np.asarray(value))
+            self._add_coefficients(np.asarray(value))
         elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # else it does not have a derivative
             slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
             self._compare_and_add(path, value, map(_smooth_value, slopes))
 
-    def tensors(self) -> None:
+    def add_tensors(self) -> None:
         """Compare and add the tensors of all steps of the program."""
         leaves = self._evaluation.leaves
         listed = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
@@ -98,7 +98,7 @@ class Verified:
         for (tensor, name), other in zip(listed, exact, strict=True):
             self._compare_and_add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
-    def _coefficients(self, values: NDArray[np.floating]) -> None:
+    def _add_coefficients(self, values: NDArray[np.floating]) -> None:
         """Compare and add the coefficients of a Taylor series in the single variable."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
@@ -129,6 +129,7 @@ class Verified:
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
     def _exact_text(self, exact: Real) -> str:
+        """Return a number in ``digits`` digits."""
         mp, digits = self._mp, self.digits or DIGITS
         if mp.isnan(exact) or mp.isinf(exact):
             return str(float(exact))
@@ -171,7 +172,8 @@ class Verified:
                 record[column] = self.texts[path]
 
     def beside(self, records: list[dict[str, object]]) -> list[dict[str, object]]:
-        """Add the correct digits of values and gradients to records, and replace the numbers by their exact texts."""
+        """Return copies of records with the correct digits of values and gradients, and with exact texts for the numbers."""
+        records = [dict(record) for record in records]
         known = {_number_name(path): path for path in self.right if path[0] != "tensors"}
         for record in records:
             name = str(record["name"])

@@ -11,15 +11,15 @@ from autodiff_cli.precise.arithmetic import MOST_EXPONENT, Arithmetic, Real
 from autodiff_cli.precise.bessel import BESSEL
 from autodiff_cli.precise.elementary import Entry, ndtr
 
-# The normal distribution
+_MOST_BITS = 2000
 
 
 def _log_ndtr(mp: Arithmetic, x: Real) -> Real:
+    """Return log(ndtr(x)), for large negative x from the asymptotic series of the tail."""
     if x > 0:
         return mp.log1p(-ndtr(mp, -x))
     if not mp.finite(x) or x > -1000:
         return mp.log(ndtr(mp, x))
-    # Sum the asymptotic series of the tail; each term is smaller than the previous one by several digits.
     total = mp.mpf(1)
     term, k = total, 1
     while abs(term) > mp.eps and k < 10000:
@@ -44,6 +44,7 @@ def _quantile(mp: Arithmetic, p: Real) -> Real:
 
 
 def _ndtri(mp: Arithmetic, p: Real) -> Real:
+    """Return the quantile of the normal distribution."""
     if not 0 < p < 1:
         return -mp.inf if p == 0 else mp.inf if p == 1 else mp.nan
     if p == 0.5:
@@ -52,6 +53,7 @@ def _ndtri(mp: Arithmetic, p: Real) -> Real:
 
 
 def _erfinv(mp: Arithmetic, x: Real) -> Real:
+    """Return the inverse of erf, by Newton's method near 0 and from the normal quantile elsewhere."""
     if not abs(x) < 1:
         return mp.inf * mp.sign(x) if abs(x) == 1 else mp.nan
     if not x:
@@ -68,6 +70,7 @@ def _erfinv(mp: Arithmetic, x: Real) -> Real:
 
 
 def _hazard(mp: Arithmetic, x: Real) -> Real:
+    """Return the density of the normal distribution divided by ndtr."""
     if not mp.finite(x) or abs(x) > 1e8:
         raise NotPrecise("hazard")
     return mp.npdf(x) / (mp.erfc(-x / mp.sqrt(2)) / 2)
@@ -90,12 +93,14 @@ def _is_far(mp: Arithmetic, z: Real) -> bool:
 
 
 def _erfcx(mp: Arithmetic, x: Real) -> Real:
+    """Return exp(x**2)*erfc(x)."""
     if not mp.finite(x):
         return mp.nan if mp.isnan(x) else mp.zero if x > 0 else mp.inf
     return _asymptotic(mp, x, 1) / mp.sqrt(mp.pi) if x > 0 and _is_far(mp, x) else mp.exp(x * x) * mp.erfc(x)
 
 
 def _dawsn(mp: Arithmetic, x: Real) -> Real:
+    """Return Dawson's integral exp(-x**2)*sqrt(pi)/2*erfi(x)."""
     if not mp.finite(x):
         return mp.nan if mp.isnan(x) else mp.zero
     return _asymptotic(mp, x, -1) / 2 if _is_far(mp, x) else mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
@@ -119,6 +124,7 @@ def _wofz(mp: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
 
 
 def _voigt(mp: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:
+    """Return the Voigt profile, which is a Lorentz profile for sigma = 0."""
     if sigma < 0 or gamma < 0 or mp.isnan(x + sigma + gamma):
         return mp.nan
     if not sigma:
@@ -127,37 +133,38 @@ def _voigt(mp: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:
     return _wofz(mp, x / scale, gamma / scale, False) / (scale * mp.sqrt(mp.pi))
 
 
-# Gamma and related functions
-
-
-def _pole(mp: Arithmetic, x: Real) -> bool:
+def _is_pole(mp: Arithmetic, x: Real) -> bool:
     """Return whether gamma has a pole: at 0 and the negative whole numbers."""
     return bool(x <= 0 and not mp.isinf(x) and mp.isint(x))
 
 
 def _lgamma(mp: Arithmetic, x: Real) -> Real:
-    finite = mp.finite(x) and not _pole(mp, x)
+    finite = mp.finite(x) and not _is_pole(mp, x)
     return mp.re(mp.loggamma(x)) if finite else mp.nan if mp.isnan(x) else mp.inf
 
 
 def _gamma(mp: Arithmetic, x: Real) -> Real:
+    """Return gamma(x), from its logarithm for large x, and nan at negative poles."""
     if x > 1e6:
         return mp.exp(_lgamma(mp, x))
-    exists = not (mp.isnan(x) or x == -mp.inf or _pole(mp, x))
+    exists = not (mp.isnan(x) or x == -mp.inf or _is_pole(mp, x))
     return mp.gamma(x) if exists else mp.inf if x == 0 else mp.nan
 
 
 def _digamma(mp: Arithmetic, x: Real) -> Real:
-    exists = mp.finite(x) and not _pole(mp, x)
+    """Return the derivative of lgamma, with PyTorch's values at its poles."""
+    exists = mp.finite(x) and not _is_pole(mp, x)
     return mp.digamma(x) if exists else x if x == mp.inf else -mp.inf if x == 0 else mp.nan
 
 
 def _polygamma(mp: Arithmetic, x: Real, n: int) -> Real:
-    exists = mp.finite(x) and not _pole(mp, x)
+    """Return the derivative of order n + 1 of lgamma."""
+    exists = mp.finite(x) and not _is_pole(mp, x)
     return mp.psi(int(n), x) if exists else mp.zero if x == mp.inf else mp.inf if n % 2 and not mp.isnan(x) else mp.nan
 
 
 def _zeta(mp: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
+    """Return the derivative of the given order in x of the zeta function, where mpmath does not take long."""
     if x < -1e3 or (x > 1e3 and q != 1):  # mpmath takes seconds
         raise NotPrecise("zeta")
     exists = (x > 1 and q > 0) or (x < 1 and q == 1)
@@ -166,16 +173,14 @@ def _zeta(mp: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
 
 def _beta(mp: Arithmetic, a: Real, b: Real) -> Real:
     """Return the beta function from logarithms of gamma, with its sign."""
-    if not (mp.finite(a) and mp.finite(b)) or _pole(mp, a) or _pole(mp, b):
+    if not (mp.finite(a) and mp.finite(b)) or _is_pole(mp, a) or _is_pole(mp, b):
         raise NotPrecise("beta at its poles")
     sign = mp.sign(mp.rgamma(a)) * mp.sign(mp.rgamma(b)) * mp.sign(mp.rgamma(a + b))
     return sign * mp.exp(_lgamma(mp, a) + _lgamma(mp, b) - _lgamma(mp, a + b)) if sign else mp.zero
 
 
-# The exponential integrals and the Lambert W function
-
-
 def _expi(mp: Arithmetic, x: Real) -> Real:
+    """Return the exponential integral Ei(x)."""
     if not x or not mp.finite(x):
         return -mp.inf if not x else x if x > 0 else -mp.zero if x < 0 else mp.nan
     if mp.mag(x) > 20:
@@ -193,8 +198,6 @@ def _lambertw(mp: Arithmetic, x: Real, k: int) -> Real:
 
 
 # The incomplete gamma and beta functions.  Power series with positive terms; the precision covers what the differences from 1 lose.
-
-_MOST_BITS = 2000
 
 
 def _with_bits(mp: Arithmetic, bits: Real | float, compute: Callable[[], Real], name: str) -> Real:
@@ -218,6 +221,7 @@ def _sum_of_series(mp: Arithmetic, ratio: Callable[[int], Real], name: str) -> R
 
 
 def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
+    """Return the regularized incomplete gamma function, the lower or the ``upper`` one, from a series (DLMF 8.11.4)."""
     if not (a >= 0 and x >= 0) or not (a or x):
         return mp.nan
     if not a or not x or mp.isinf(x):
@@ -235,6 +239,7 @@ def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
 
 
 def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
+    """Return the regularized incomplete beta function from a series (DLMF 8.17.7)."""
     if not (a > 0 and b > 0 and 0 <= x <= 1):
         return mp.nan
     if x in (0, 1) or mp.isinf(a) or mp.isinf(b):
@@ -242,17 +247,23 @@ def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
             return x
         raise NotPrecise("betainc")
 
-    def log_factor() -> Real:
-        return a * mp.log(x) + b * mp.log1p(-x) - mp.loggamma(a + 1) - mp.loggamma(b + 1) + mp.loggamma(a + b + 1)
-
-    def series(a: Real, b: Real, x: Real) -> Real:
-        factor = mp.exp(log_factor()) * (b / (a + b))
-        return factor * _sum_of_series(mp, lambda k: x * (a + b + k) / (a + 1 + k), "betainc")
-
     sizes = abs(mp.mag(a)) + abs(mp.mag(b)) + abs(mp.mag(x)) + abs(mp.mag(1 - x))
     # The function is not smaller than the first term of its series.
-    lost = _with_bits(mp, 4 * sizes, lambda: abs(log_factor()), "betainc") * 1.5 + 2 * sizes
-    return _with_bits(mp, lost, lambda: series(a, b, x) if x < 0.5 else 1 - series(b, a, 1 - x), "betainc")
+    first = _with_bits(mp, 4 * sizes, lambda: _log_of_first_term(mp, a, b, x), "betainc")
+    lost = abs(first) * 1.5 + 2 * sizes
+    compute = partial(_beta_series, mp, a, b, x) if x < 0.5 else lambda: 1 - _beta_series(mp, b, a, 1 - x)
+    return _with_bits(mp, lost, compute, "betainc")
+
+
+def _log_of_first_term(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
+    """Return the logarithm of x**a*(1 - x)**b*gamma(a + b + 1)/(gamma(a + 1)*gamma(b + 1))."""
+    return a * mp.log(x) + b * mp.log1p(-x) - mp.loggamma(a + 1) - mp.loggamma(b + 1) + mp.loggamma(a + b + 1)
+
+
+def _beta_series(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
+    """Return betainc(a, b, x) from its power series, for x < 1/2 or so."""
+    factor = mp.exp(_log_of_first_term(mp, a, b, x)) * (b / (a + b))
+    return factor * _sum_of_series(mp, lambda k: x * (a + b + k) / (a + 1 + k), "betainc")
 
 
 def _tanhshrink(mp: Arithmetic, x: Real, t: Real) -> Real:
@@ -263,9 +274,6 @@ def _tanhshrink(mp: Arithmetic, x: Real, t: Real) -> Real:
     return _with_bits(mp, lost, lambda: x - (mp.tanh(x) if mp.mag(x) < MOST_EXPONENT else mp.sign(x)), "tanhshrink")
 
 
-# Bessel functions
-
-
 def _bessel_j(mp: Arithmetic, x: Real, n: int) -> Real:
     return mp.besselj(n, x) if mp.finite(x) else mp.nan if mp.isnan(x) else mp.zero
 
@@ -274,15 +282,13 @@ def _bessel_i(mp: Arithmetic, x: Real, n: int) -> Real:
     return mp.besseli(n, x) if mp.finite(x) else mp.nan if mp.isnan(x) else mp.inf * mp.sign(x) ** n
 
 
-# Densities
-
-
 def _xlogy(mp: Arithmetic, x: Real, y: Real, log: Callable[[Arithmetic, Real], Real] = Arithmetic.log) -> Real:
     """Return x*log(y), or 0 at x = 0; ``log`` may be ``log1p``."""
     return mp.zero if x == 0 and not mp.isnan(y) else x * log(mp, y)
 
 
 def _binomial_logpmf(mp: Arithmetic, k: Real, n: Real, p: Real) -> Real:
+    """Return the logarithm of the binomial probability of k successes in n trials; counts need not be whole."""
     if not 0 <= k <= n:
         return mp.nan
     choices = _lgamma(mp, n + 1) - _lgamma(mp, k + 1) - _lgamma(mp, n - k + 1)
