@@ -1,4 +1,4 @@
-"""Operators of numbers and tensors, and functions of arithmetic that choose between operations."""
+"""Functions of arithmetic that choose between operations; ``grammar/rules/arithmetic.rules`` describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that are rearranged, repeated, padded, joined and taken apart, and grids."""
+"""Elements rearranged, repeated, joined and taken apart, and grids; ``grammar/rules/arrange.rules`` describes the functions."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def tile(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
 
 @declare.described
 def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> Any:
+    """The elements of x, or its slices along dim, each repeated consecutively: ``repeats`` times, or by a number of each."""
     at = 0 if dim is None else dimension(dim, len(x.shape))
     if dim is None or not x.shape:
         x = flatten(x) if x.shape else reshape(x, (1,))
@@ -104,6 +105,7 @@ def broadcast_tensors(*tensors: Value) -> tuple[Any, ...]:
 
 @declare.described
 def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
+    """The coordinates of a grid: the i-th tensor varies along dimension i ('xy' exchanges the first two dimensions)."""
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     parts = tensor_list("meshgrid", "tensors", tensors)
@@ -138,11 +140,9 @@ def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
     return x
 
 
-# Tensors taken apart and put together: parts at positions, windows, columns, blocks and products of sets.
-
-
 @declare.described
 def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
+    """Parts of x along dim: a number of parts that differ in length by at most 1, or the parts between positions."""
     length, at = length_along("tensor_split", x, dim), dimension(dim, len(x.shape))
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
@@ -199,9 +199,9 @@ add_methods(unfold=_unfold)
 
 
 def _each_at_least(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
-    """Return one tensor, or several as a tuple, with at least ``ndim`` dimensions."""
-    given = x if isinstance(x, (list, tuple)) else (x, *more)
-    arrays = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(checked_operand(x, f"atleast_{ndim}d")) for x in given]
+    """Return a tensor with at least ``ndim`` dimensions; for a list or with ``more``, a tuple of tensors."""
+    values = x if isinstance(x, (list, tuple)) else (x, *more)
+    arrays = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(checked_operand(x, f"atleast_{ndim}d")) for x in values]
     result = tuple(_with_dimensions(x, ndim) for x in arrays)
     return result if more or isinstance(x, (list, tuple)) else result[0]
 
@@ -223,21 +223,21 @@ def atleast_3d(x: Value, *more: Value) -> Any:
 
 @declare.described
 def column_stack(*tensors: Value) -> Any:
-    given = tensor_list("column_stack", "tensors", tensors)
-    return cat([reshape(x, (-1, 1)) if len(x.shape) < 2 else x for x in given], 1)
+    columns = tensor_list("column_stack", "tensors", tensors)
+    return cat([reshape(x, (-1, 1)) if len(x.shape) < 2 else x for x in columns], 1)
 
 
 @declare.described
 def block_diag(*tensors: Value) -> Any:
-    given = [_with_dimensions(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
-    for i, x in enumerate(given):
+    matrices = [_with_dimensions(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
+    for i, x in enumerate(matrices):
         if len(x.shape) > 2:
             raise GraphError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(x.shape)} dimensions"
             )
-    width = sum(x.shape[1] for x in given)
+    width = sum(x.shape[1] for x in matrices)
     rows, left = [], 0
-    for x in given:
+    for x in matrices:
         rows.append(pad(x, [left, width - left - x.shape[1]]))
         left += x.shape[1]
     return cat(rows, 0)
@@ -245,14 +245,14 @@ def block_diag(*tensors: Value) -> Any:
 
 @declare.described
 def cartesian_prod(*tensors: Value) -> Any:
-    given = tensor_list("cartesian_prod", "tensors", tensors)
-    for x in given:
+    vectors = tensor_list("cartesian_prod", "tensors", tensors)
+    for x in vectors:
         if len(x.shape) != 1:
             raise GraphError(f"Expect a 1D vector, but got shape {list(x.shape)}")
-    if len(given) == 1:
-        return given[0]
-    check_size((math.prod(x.shape[0] for x in given), len(given)))
-    return stack([reshape(grid, (-1,)) for grid in meshgrid(*given, indexing="ij")], 1)
+    if len(vectors) == 1:
+        return vectors[0]
+    check_size((math.prod(x.shape[0] for x in vectors), len(vectors)))
+    return stack([reshape(grid, (-1,)) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
 @declare.described

@@ -1,4 +1,8 @@
-"""The batch rules of operations on shapes, positions and matrices, for which ``vmap`` cannot derive a rule."""
+"""The batch rules of operations on shapes, positions and matrices, for which ``vmap`` cannot derive a rule.
+
+A rule gets the function without the batch, the batch, and the arguments of one call; it returns an array or tensor whose first
+dimension numbers the examples.  ``physical`` is such a tensor, whereas the shape of a batched argument is that of one example.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,10 @@ RULES.update(dict.fromkeys(("alias", "clone", "fill", "zero", "tril", "triu", "p
 RULES.update(dict.fromkeys(("inv", "cholesky", "pinv", "matrix_exp", "det", "cofactors"), broadcasting()))
 RULES["copy"] = broadcasting(2)
 
-# Shapes
-
 
 @rule("permute")
 def _permute(function: TensorFunction, batch: Batch, x: Batched, dims: Shape) -> Any:
+    """Permute the dimensions after that of the batch."""
     if len(dims) != len(x.shape):
         function(np.broadcast_to(np.zeros(()), x.shape), dims)  # raises the error for one example
     return function(x.physical, (0, *after_batch(tuple(dims), len(x.shape))))
@@ -34,6 +37,7 @@ def _permute(function: TensorFunction, batch: Batch, x: Batched, dims: Shape) ->
 
 @rule("t")
 def _t(function: TensorFunction, batch: Batch, x: Batched) -> Any:
+    """Transpose the matrices of a batch; a batch of vectors or numbers is unchanged."""
     if len(x.shape) > 2:
         function(np.broadcast_to(np.zeros(()), x.shape))
     return transpose(x.physical, 1, 2) if len(x.shape) == 2 else function(x.physical)
@@ -52,6 +56,7 @@ def _diag_embed(function: TensorFunction, batch: Batch, x: Batched, offset: int,
 
 @rule("squeeze")
 def _squeeze(function: TensorFunction, batch: Batch, x: Batched, *dim: Any) -> Any:
+    """Remove one dimension after that of the batch, or all that have length 1."""
     if dim and x.shape:
         return function(x.physical, after_batch(dim[0], len(x.shape)))
     return reshaped(x.physical, (batch.size, *(n for n in x.shape if n != 1 or dim)))
@@ -67,6 +72,7 @@ def _cat(function: TensorFunction, batch: Batch, tensors: Sequence[Tensor], dim:
 
 @rule("gather")
 def _gather(function: TensorFunction, batch: Batch, x: Batched, dim: int, index: Positions) -> Any:
+    """Gather at positions that all examples share."""
     if not x.shape:
         return expanded(batch.physical(x, index.ndim), (batch.size, *index.shape))
     return function(x.physical, dim + 1, np.broadcast_to(index, (batch.size, *index.shape)))
@@ -88,9 +94,6 @@ def _index_select(function: TensorFunction, batch: Batch, x: Batched, dim: int, 
     return function(x.physical, dim + 1, index)
 
 
-# Products of matrices
-
-
 @rule("mm", "bmm")
 def _matrices(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
     x, y = aligned(batch, (x, y))
@@ -99,6 +102,7 @@ def _matrices(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> A
 
 @rule("mv")
 def _matrix_and_vector(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    """Multiply a batch of matrices by one vector, one matrix by a batch of vectors, or both batches."""
     if not batch.holds(y):
         return matmul(batch.physical(x), y)
     if not batch.holds(x):
@@ -108,6 +112,7 @@ def _matrix_and_vector(function: TensorFunction, batch: Batch, x: Tensor, y: Ten
 
 @rule("dot")
 def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    """Sum the products of vectors, after the check of their shapes by ``function``."""
     if x.shape != y.shape:
         function(*[np.zeros(each.shape) for each in (x, y)])
     x, y = batch.physical(x), batch.physical(y)
@@ -118,12 +123,13 @@ def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
 def _einsum(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, of_x: Shape, of_y: Shape, of_out: Shape) -> Any:
     """Give the batch a label of its own."""
     label = max((*of_x, *of_y, *of_out), default=-1) + 1
-    of_x, of_y = ((label, *of) if batch.holds(each) else of for each, of in ((x, of_x), (y, of_y)))
+    of_x, of_y = ((label, *labels) if batch.holds(each) else labels for each, labels in ((x, of_x), (y, of_y)))
     return function(batch.physical(x), batch.physical(y), of_x, of_y, (label, *of_out))
 
 
 @rule("solve")
 def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
+    """Solve with a batch of matrices, of right-hand sides, or both; vectors become columns."""
     vector = is_vector(x.shape, y.shape)
     a, b = (
         batch.physical(batch.wrap(batch.lift(each)), max(len(x.shape), len(y.shape) + vector))
@@ -133,11 +139,9 @@ def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
     return reshaped(result, result.shape[:-1]) if vector else result
 
 
-# Reductions that have no dimension
-
-
 @rule("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 def _loss(function: TensorFunction, batch: Batch, x: Tensor, target: Operand, reduction: str, *rest: Any) -> Any:
+    """Reduce the losses of each example alone."""
     result = function(*aligned(batch, (x, target)), "none", *rest)
     if reduction == "none" or len(result.shape) == 1:
         return result

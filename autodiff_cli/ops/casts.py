@@ -17,18 +17,9 @@ from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, type_name
 
 __all__ = [
-    "accelerator",
-    "can_cast",
-    "cuda",
-    "device",
-    "finfo",
-    "get_default_device",
-    "iinfo",
-    "is_floating_point",
-    "promote_types",
-    "result_type",
-    "set_default_device",
-]
+    "accelerator", "can_cast", "cuda", "device", "finfo", "get_default_device", "iinfo", "is_floating_point", "promote_types",
+    "result_type", "set_default_device",
+]  # fmt: skip
 
 
 class device:
@@ -144,6 +135,7 @@ add_methods(**{name: _converting(wanted) for name, wanted in (_FLOATS | _INTEGER
 
 
 def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = False) -> Tensor:
+    """Refuse to move the tensor to a graphics processor, but accept the device ``cpu``."""
     check_device("cuda" if device is None else device)
     return self
 
@@ -222,9 +214,6 @@ def get_default_device() -> device:
     return CPU
 
 
-# Questions about types
-
-
 def is_floating_point(x: Tensor) -> bool:
     """Return whether the elements of a tensor are floating-point numbers."""
     return x.is_floating_point()
@@ -247,23 +236,25 @@ def can_cast(from_: DTypeLike, to: DTypeLike) -> bool:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the type of the result of an arithmetic operation on two tensors or numbers.
 
-    A tensor with dimensions determines the type before a scalar tensor, and a scalar tensor before a number, unless the latter
-    contains floating-point numbers and the former does not.
+    Tensors with dimensions have the highest rank, then scalar tensors, then numbers.  A lower rank changes the type only if it has
+    floating-point numbers and the ranks above do not, or if they have booleans.
     """
-    given = [tensor1, tensor2]
-    arrays = [value._data for value in given if isinstance(value, Tensor)]
-    numbers = [_type_of_number(value) for value in given if not isinstance(value, Tensor)]
+    operands = [tensor1, tensor2]
+    arrays = [value._data for value in operands if isinstance(value, Tensor)]
+    numbers = [_type_of_number(value) for value in operands if not isinstance(value, Tensor)]
     result: dtype | None = None
-    for kinds in ([a.dtype for a in arrays if a.ndim], [a.dtype for a in arrays if not a.ndim], numbers):
-        for lower in kinds[1:]:
-            kinds[0] = promote_types(kinds[0], lower).dtype
-        if kinds and (result is None or (not result.is_floating_point and (result is bool_ or kinds[0].kind == "f"))):
-            result = torch_type(kinds[0]) if result is None else promote_types(result, kinds[0])
+    for kinds in filter(None, ([a.dtype for a in arrays if a.ndim], [a.dtype for a in arrays if not a.ndim], numbers)):
+        common = promote_types(kinds[0], kinds[-1])  # there are at most two
+        if result is None:
+            result = common
+        elif not result.is_floating_point and (result is bool_ or common.is_floating_point):
+            result = promote_types(result, common)
     assert result is not None
     return result
 
 
 def _type_of_number(value: Any) -> DType:
+    """Return the type of a plain number in arithmetic."""
     if not isinstance(value, (bool, int, float)):
         raise DtypeError(f"result_type takes tensors and numbers, not {type_name(value)}")
     return default_type() if isinstance(value, float) else np.dtype(type(value))

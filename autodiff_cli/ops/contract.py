@@ -1,4 +1,4 @@
-"""Products summed over chosen dimensions, which are composed of products of matrices and of Einstein summation."""
+"""Products summed over chosen dimensions; ``grammar/rules/contract.rules`` describes the functions without a docstring."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from autodiff_cli.ops.shape import reshape, tensor_list
 
 def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
     """Return the labels of each operand and of the result as integers; negative labels represent '...'."""
-    given, arrow, wanted = equation.replace(" ", "").partition("->")
-    inputs = given.split(",")
+    operands, arrow, output = equation.replace(" ", "").partition("->")
+    inputs = operands.split(",")
     if len(inputs) != len(ndims):
         word = "fewer" if len(ndims) < len(inputs) else "more"
         raise ArgumentError(f"einsum(): {word} operands were provided than specified in the equation")
@@ -49,7 +49,7 @@ def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], 
             )
         longest = max(longest, ndim - named)
         labels.append(_labels_of(text, ndim - named))
-    return labels, _result_labels(wanted, longest, labels) if arrow else _implicit_labels(longest, labels)
+    return labels, _result_labels(output, longest, labels) if arrow else _implicit_labels(longest, labels)
 
 
 def _result_labels(text: str, hidden: int, labels: list[list[int]]) -> list[int]:
@@ -117,6 +117,7 @@ def _in_order(x: Value, labels: list[int], out: list[int]) -> Any:
 
 @declare.described
 def einsum(equation: str, *operands: Value) -> Any:
+    """Sums of products over the indices of an equation such as 'ij,jk->ik', contracted in pairs from the left."""
     equation = TEXT(equation, "einsum", "equation")
     parts = tensor_list("einsum", "operands", operands)
     if not parts:
@@ -130,34 +131,19 @@ def einsum(equation: str, *operands: Value) -> Any:
         result, of_result = _unstretched(result, of_result, other, of_other)
         result, of_result = _sum_unneeded(result, of_result, later | set(of_other))
         other, of_other = _sum_unneeded(other, of_other, later | set(of_result))
-        kept = [label for label in dict.fromkeys(of_result + of_other) if label in later]
-        numbers = {label: n for n, label in enumerate(dict.fromkeys(of_result + of_other))}
-        of = [tuple(numbers[label] for label in each) for each in (of_result, of_other, out if i == len(parts) - 1 else kept)]
-        result, of_result = contracted(result, other, *of), out if i == len(parts) - 1 else kept
+        both = list(dict.fromkeys(of_result + of_other))
+        of_product = out if i == len(parts) - 1 else [label for label in both if label in later]
+        numbers = [tuple(map(both.index, each)) for each in (of_result, of_other, of_product)]
+        result, of_result = contracted(result, other, *numbers), of_product
     if len(parts) == 1:
         result, of_result = _sum_unneeded(result, of_result, set(out))
     return _in_order(result, of_result, out)
 
 
-# Functions composed of other products
-
-
 @declare.described
 def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
-    if not isinstance(dims, int):
-        of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
-    else:
-        if dims < 0 or dims > min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot expects 0 <= dims <= {min(len(x.shape), len(y.shape))}, but got dims={dims}")
-        of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
-    if (of_x and not x.shape) or (of_y and not y.shape):
-        raise ShapeError(f"tensordot cannot contract a number, but the shapes are {list(x.shape)} and {list(y.shape)}")
-    of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]
-    if [x.shape[d] for d in of_x] != [y.shape[d] for d in of_y]:
-        raise ShapeError(
-            f"contracted dimensions need to match, but first has sizes {[x.shape[d] for d in of_x]} "
-            f"and second has {[y.shape[d] for d in of_y]}"
-        )
+    """Sum of products over the last dims dimensions of x and the first dims dimensions of y, or over two lists of dimensions."""
+    of_x, of_y = _contracted_dimensions(x, y, dims)
     free_x = [d for d in range(len(x.shape)) if d not in of_x]
     free_y = [d for d in range(len(y.shape)) if d not in of_y]
     summed = int(np.prod([x.shape[d] for d in of_x], dtype=np.int64))
@@ -167,6 +153,23 @@ def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
     check_size(shape)
     left = reshape(permuted(x, (*free_x, *of_x)), (rows, summed))
     return reshape(mm(left, reshape(permuted(y, (*of_y, *free_y)), (summed, columns))), shape)
+
+
+def _contracted_dimensions(x: Value, y: Value, dims: int | Sequence[Wholes]) -> tuple[list[int], list[int]]:
+    """Return the dimensions of x and of y over which ``tensordot`` sums, after a check of their lengths."""
+    if not isinstance(dims, int):
+        of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
+    else:
+        if dims < 0 or dims > min(len(x.shape), len(y.shape)):
+            raise ShapeError(f"tensordot expects 0 <= dims <= {min(len(x.shape), len(y.shape))}, but got dims={dims}")
+        of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
+    if (of_x and not x.shape) or (of_y and not y.shape):
+        raise ShapeError(f"tensordot cannot contract a number, but the shapes are {list(x.shape)} and {list(y.shape)}")
+    of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]
+    lengths = [x.shape[d] for d in of_x], [y.shape[d] for d in of_y]
+    if lengths[0] != lengths[1]:
+        raise ShapeError(f"contracted dimensions need to match, but first has sizes {lengths[0]} and second has {lengths[1]}")
+    return of_x, of_y
 
 
 @declare.described
@@ -182,6 +185,7 @@ def inner(x: Value, y: Value) -> Any:
 
 @declare.described
 def kron(x: Value, y: Value) -> Any:
+    """The Kronecker product: every element of x multiplied by the whole of y."""
     ndim = max(len(x.shape), len(y.shape))
     of_x, of_y = ((*(1,) * (ndim - len(v.shape)), *v.shape) for v in (x, y))
     check_size(tuple(n * m for n, m in zip(of_x, of_y, strict=True)))
@@ -192,6 +196,7 @@ def kron(x: Value, y: Value) -> Any:
 
 @declare.described
 def chain_matmul(*matrices: Value) -> Any:
+    """Product of several matrices, computed in the order with the fewest multiplications; the first and the last may be vectors."""
     parts = tensor_list("chain_matmul", "matrices", matrices)
     if len(parts) < 2:
         raise ArgumentError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
@@ -209,7 +214,7 @@ def chain_matmul(*matrices: Value) -> Any:
 
 
 def _product_in_cheapest_order(parts: list[Any]) -> Any:
-    """Return the product, computed in the order with the fewest multiplications."""
+    """Return the product in the order with the fewest multiplications, by dynamic programming over the products of neighbours."""
     n = len(parts)
     sizes = [part.shape[0] for part in parts] + [parts[-1].shape[1]]
     costs: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, None) for i in range(n)}

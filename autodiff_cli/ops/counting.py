@@ -1,4 +1,4 @@
-"""Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor."""
+"""Counts and sets of elements, and writing at positions; ``grammar/rules/counting.rules`` describes the functions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,18 @@ from autodiff_cli.errors import GraphError
 from autodiff_cli.numerics.positions import counts, gather_key, place_along
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.positions import scatter, scatter_add
-from autodiff_cli.ops.rules.counting import (
-    declare,
-    elements_in,
-    occurrences,
-    reduced_at,
-    run_parts,
-    unique_parts,
-)
+from autodiff_cli.ops.rules.counting import declare, elements_in, occurrences, reduced_at, run_parts, unique_parts
 from autodiff_cli.ops.rules.positions import dropped
 
 
 @declare.described
 def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
+    """How often each whole number from 0 on is among the elements of a vector, or the sums of their weights."""
     if weights is None:
         return occurrences(x, minlength)
     numbers = whole_as_integers(np.asarray(array_of(x)))
     length = max(minlength, int(numbers.max(initial=-1)) + 1)
-    counts(numbers, None, 0)
+    counts(numbers, None, 0)  # raises the errors
     return dropped(weights, (length,), 0, numbers)
 
 
@@ -59,6 +53,10 @@ def unique_consecutive(x: Value, return_inverse: bool = False, return_counts: bo
 
 @declare.described
 def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str, include_self: bool = True) -> Any:
+    """x with elements of src added ('sum'), multiplied ('prod'), averaged ('mean') or compared ('amax', 'amin') along dim.
+
+    Without include_self, the elements of x at these places do not take part.
+    """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise GraphError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     at = place_along(x.shape, dim, index)

@@ -20,6 +20,9 @@ from autodiff_cli.limits import check_size
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.rules.views import alias
 
+_LONGEST_KEY_LIST = 32
+"""The length from which PyTorch always treats a list as positions."""
+
 
 def getitem(x: Value, key: object) -> Any:
     """Return the elements at a key of whole numbers, slices, ``None`` (a new dimension), ``...``, masks and lists of positions."""
@@ -54,29 +57,34 @@ def sliced(x: Value, key: object) -> tuple[Any, Any]:
             result = unsqueeze(result, dim)
             dim += 1
         elif isinstance(part, slice):
-            if part.step is not None and part.step < 0:
-                raise ArgumentError("step must be greater than zero", hint=f"use flip(x, [{dim}]) to reverse the dimension")
-            if part.step == 0:
-                raise ArgumentError("slice step cannot be zero")
+            _check_step(part, dim)
             # A full slice is skipped unless it is the whole key.
             if part != slice(None) or whole:
                 result = slice_key(result, (*before, part))
             dim += 1
         else:
-            length = result.shape[dim]
-            if not -length <= part < length:
-                raise IndexOutOfRange(
-                    f"index {part} is out of bounds for dimension {dim} with size {length}",
-                    hint=f"use a position from 0 to {length - 1}, or from -{length} to -1" if length else None,
-                )
+            _check_position(part, dim, result.shape[dim])
             result = select_key(result, (*before, part))
     if gathered:
         _check_gathered(result.shape, gathered)
     return result, tuple(gathered)
 
 
-_LONGEST_KEY_LIST = 32
-"""The length from which PyTorch always treats a list as positions."""
+def _check_step(part: slice, dim: int) -> None:
+    """Raise an error if the step of a slice is not positive."""
+    if part.step is not None and part.step < 0:
+        raise ArgumentError("step must be greater than zero", hint=f"use flip(x, [{dim}]) to reverse the dimension")
+    if part.step == 0:
+        raise ArgumentError("slice step cannot be zero")
+
+
+def _check_position(position: int, dim: int, length: int) -> None:
+    """Raise an error if a position along a dimension of a length, which may count from the end, does not exist."""
+    if not -length <= position < length:
+        raise IndexOutOfRange(
+            f"index {position} is out of bounds for dimension {dim} with size {length}",
+            hint=f"use a position from 0 to {length - 1}, or from -{length} to -1" if length else None,
+        )
 
 
 def _parts_of_key(key: object) -> Sequence[object]:
@@ -135,16 +143,14 @@ def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
             f"too many indices for tensor of dimension {ndim}",
             hint=f"give one index for each dimension of the shape {list(shape)}, not {taken}",
         )
-    return (
-        (*parts[: dots[0]], *[slice(None)] * (ndim - taken), *[part for part in parts[dots[0] + 1 :] if part is not ...])
-        if dots
-        else parts
-    )
+    if not dots:
+        return parts
+    return (*parts[: dots[0]], *[slice(None)] * (ndim - taken), *[part for part in parts[dots[0] + 1 :] if part is not ...])
 
 
 def _check_gathered(shape: Shape, key: list[Any]) -> None:
     """Check masks and positions, and the number of elements that they select."""
-    rest, at, taken = [], 0, []
+    rest, at, taken = [], 0, []  # the lengths under slices, the dimension, and the shapes of masks and positions
     for part in key:
         if isinstance(part, slice):
             rest.append(shape[at])

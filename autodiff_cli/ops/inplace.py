@@ -32,19 +32,11 @@ _NAMES = IN_PLACE.split()
 _RESHAPED = {"t": 1, "transpose": 1, "swapaxes": 1, "swapdims": 1, "unsqueeze": 1, "squeeze": 3}
 """Operations that return a view, whose in-place methods change the shape; and the number in the name of the node."""
 _OPERATORS = {
-    "add": "iadd",
-    "sub": "isub",
-    "mul": "imul",
-    "div": "itruediv",
-    "pow": "ipow",
-    "remainder": "imod",
-    "floor_divide": "ifloordiv",
-    "bitwise_and": "iand",
-    "bitwise_or": "ior",
-    "bitwise_xor": "ixor",
-    "bitwise_left_shift": "ilshift",
-    "bitwise_right_shift": "irshift",
-}
+    "add": "iadd", "sub": "isub", "mul": "imul", "div": "itruediv", "pow": "ipow", "remainder": "imod",
+    "floor_divide": "ifloordiv", "bitwise_and": "iand", "bitwise_or": "ior", "bitwise_xor": "ixor",
+    "bitwise_left_shift": "ilshift", "bitwise_right_shift": "irshift",
+}  # fmt: skip
+_NUMBERED: dict[str, type[Node]] = {}
 
 
 def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool = False) -> Tensor:
@@ -71,16 +63,40 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool 
     view = None if tensor._extra is None else tensor._extra.view
     if inference_used[0]:
         check_changeable(tensor)
-    old = tensor_on(np.array(tensor._data)[()])
     if recording and tensor._requires_grad:
         check_recorded(tensor, view)
+    result = compute(_old_value(tensor, recording))
+    if type(result) is not Tensor:
+        return result.written_to(tensor, change)  # type: ignore[no-any-return]
+    _check_result(result, tensor)
+    if recording and result._requires_grad and not tensor._requires_grad:
+        check_recorded(tensor, view)
+    rebases = recording and (result._requires_grad or tensor._requires_grad)
+    target = _writable_target(tensor, one_value)
+    (count_change if rebases else mark_changed)(tensor)  # a rebase derives the histories of views itself
+    if target is None:
+        tensor._data = result._data.astype(tensor._data.dtype)
+    else:
+        np.copyto(target, result._data, casting="unsafe")  # the types were compared before
+    if rebases:
+        rebase_history(tensor, result)
+    return tensor
+
+
+def _old_value(tensor: Tensor, recording: bool | None) -> Tensor:
+    """Return a copy of the values before a change, with the history of the tensor if operations are recorded."""
+    old = tensor_on(np.array(tensor._data)[()])
+    if recording and tensor._requires_grad:
         edge: Any = tensor._edge
+        view = None if tensor._extra is None else tensor._extra.view
         if view is not None and edge[0]._hooks is not None:  # hooks on the view must not see the gradient of its old value
             edge = edge_from_source(view)
         old._edge, old._requires_grad = edge, True
-    result = compute(old)
-    if type(result) is not Tensor:
-        return result.written_to(tensor, change)  # type: ignore[no-any-return]
+    return old
+
+
+def _check_result(result: Tensor, tensor: Tensor) -> None:
+    """Raise PyTorch's error if a result cannot be written into a tensor because of its shape or its type."""
     if result._data.shape != tensor._data.shape:
         raise ShapeError(
             f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}",
@@ -90,18 +106,6 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool 
         raise DtypeError(
             f"result type {result.dtype.scalar_name} can't be cast to the desired output type {tensor.dtype.scalar_name}"
         )
-    if recording and result._requires_grad and not tensor._requires_grad:
-        check_recorded(tensor, view)
-    rebases = recording and (result._requires_grad or tensor._requires_grad)
-    target = _writable_target(tensor, one_value)
-    (count_change if rebases else mark_changed)(tensor)  # a rebase derives the histories of views itself
-    if target is None:
-        tensor._data = result._data.astype(tensor._data.dtype)
-    else:
-        np.copyto(target, result._data, casting="unsafe")  # the types were compared above
-    if rebases:
-        rebase_history(tensor, result)
-    return tensor
 
 
 def _overlaps(array: Array) -> bool:
@@ -152,9 +156,8 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
     if view is not None:
         old.extra().view = view
     result = compute(old)
-    made = tensor_on(result._data, result._edge)
     mark_changed(tensor)
-    tensor._data = made._data
+    tensor._data = result._data
     extra = tensor.extra()
     extra.accumulator = None
     if view is not None and result._extra is not None and result._extra.view is not None:
@@ -162,9 +165,9 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
         extra.view.created = view.created  # a change of the shape does not count as a creation, as in PyTorch
         if not recording and tensor._edge is not None and not view.created:
             extra.view.renew(tensor)
-    if made._edge is not None:
-        adopt(tensor, made._edge, True)
-        node = made._edge[0]
+    if result._edge is not None:
+        adopt(tensor, result._edge, True)
+        node = result._edge[0]
         node.__class__ = _node_type_numbered(type(node), number)
     return tensor
 
@@ -175,9 +178,6 @@ def _node_type_numbered(kind: type[Node], number: int) -> type[Node]:
     if name not in _NUMBERED:
         _NUMBERED[name] = type(name, (kind,), {"__slots__": ()})
     return _NUMBERED[name]
-
-
-_NUMBERED: dict[str, type[Node]] = {}
 
 
 def _install_method(name: str) -> None:
@@ -260,13 +260,13 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
     if gathered:
         from autodiff_cli.ops.rules.positions import index_putted
 
-        wanted = np.shape(np.broadcast_to(False, region.shape)[gathered])
+        shape = np.shape(np.broadcast_to(False, region.shape)[gathered])
         result: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
-        result = _without_leading_ones(result, len(wanted))
-        if not _broadcasts(result.shape, wanted):
+        result = _without_leading_ones(result, len(shape))
+        if not _broadcasts(result.shape, shape):
             raise ShapeError(
                 f"shape mismatch: value tensor of shape {list(result.shape)} cannot be broadcast to indexing result of shape "
-                f"{list(wanted)}"
+                f"{list(shape)}"
             )
         change(region, lambda old: index_putted(old, result, gathered, False))
         return
@@ -276,8 +276,9 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
     change(view, lambda old: rules.copy(old, value) if isinstance(value, Tensor) else rules.filled(old, value))
 
 
-def _broadcasts(shape: Shape, wanted: Shape) -> bool:
-    return len(shape) <= len(wanted) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(wanted), strict=False))
+def _broadcasts(shape: Shape, target: Shape) -> bool:
+    """Return whether a shape broadcasts to another one."""
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target), strict=False))
 
 
 def _without_leading_ones(value: Value, ndim: int) -> Any:

@@ -80,6 +80,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
+    """Normalization of each channel of each row over the remaining dimensions; without use_input_stats as batch_norm."""
     if len(x.shape) < 2:
         raise ShapeError(f"instance_norm expects at least 2 dimensions, the second of channels, but got shape {list(x.shape)}")
     if not use_input_stats:
@@ -93,11 +94,9 @@ def instance_norm(
     return batch_normalized(x, weight, bias, blocks, (2,), beside, eps)
 
 
-# Attention, gates, embeddings, bilinear forms, and the similarity and distance of vectors.
-
-
 @declare.described
 def one_hot(x: Positions, num_classes: int = -1) -> Any:
+    """Rows with a 1 at each position of x and 0 elsewhere; by default (-1), the last class is the largest position."""
     if not x.size and num_classes < 0:
         raise GraphError("Can not infer total number of classes from empty tensor.", hint="give num_classes")
     if np.any(x < 0):
@@ -144,6 +143,7 @@ def scaled_dot_product_attention(
 
 
 def _repeated_heads(value: Value, query: Value) -> Any:
+    """Return the heads of keys or values repeated for the heads of the query, as grouped query attention shares them."""
     return repeat_interleave(value, np.array(query.shape[-3] // value.shape[-3]), -3)
 
 
@@ -169,10 +169,10 @@ def attention_weights(
             return softmax(scores, -1)
         scores = scores + attn_mask
         known = type(scores) is Tensor or isinstance(scores, np.ndarray)
-        taken = np.any(array_of(scores) > -math.inf, -1, keepdims=True) if known else np.True_
+        has_pair = np.any(array_of(scores) > -math.inf, -1, keepdims=True) if known else np.True_
     else:
-        taken = np.any(np.asarray(array_of(allowed)), -1, keepdims=True)
+        has_pair = np.any(np.asarray(array_of(allowed)), -1, keepdims=True)
         scores = where(allowed, scores, -math.inf)
-    if np.all(taken):
+    if np.all(has_pair):
         return softmax(scores, -1)
-    return where(taken, softmax(where(taken, scores, 0.0), -1), 0.0)  # 0 in the rows without any pair
+    return where(has_pair, softmax(where(has_pair, scores, 0.0), -1), 0.0)  # 0 in the rows without any pair

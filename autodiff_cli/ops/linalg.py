@@ -13,6 +13,7 @@ from autodiff_cli.ops.rules.shape import squeeze, unsqueeze
 
 @declare.described
 def matmul(input: Value, other: Value) -> Any:
+    """Product of vectors, matrices, or batches of matrices."""
     try:
         dims = (len(input.shape), len(other.shape))
     except AttributeError:

@@ -22,7 +22,7 @@ from autodiff_cli.ops.shape import reshape
 
 
 def _class_weights(weight: Value, classes: Positions, valid: Mask | None, count: int) -> Any:
-    """Return the weight of each row."""
+    """Return the weight of the class of each row, and 0 for the rows without a class, which are false in ``valid``."""
     if tuple(weight.shape) != (count,):
         raise ShapeError(
             f"weight tensor should be defined either for all {count} classes or no classes but got weight tensor of shape: "
@@ -33,6 +33,7 @@ def _class_weights(weight: Value, classes: Positions, valid: Mask | None, count:
 
 
 def _class_count(x: Value) -> int:
+    """Return the length of the second or only dimension."""
     return int(x.shape[1] if len(x.shape) > 1 else x.shape[0]) if x.shape else 0
 
 
@@ -109,18 +110,19 @@ def _of_probabilities(
 
 @declare.described
 def multilabel_margin_loss(x: Value, target: Positions, reduction: str = "mean") -> Any:
+    """Mean over the classes of max(0, 1 - x[label] + x[other]), summed over labels; the labels of a row end at the first -1."""
     if len(x.shape) not in (1, 2) or target.shape != tuple(x.shape) or not x.shape[-1]:
         raise ShapeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(x.shape)}")
     count = x.shape[-1]
     if np.any((target < -1) | (target >= count)):
         raise IndexOutOfRange("target out of range", hint=f"use classes below {count}, and -1 at the end")
     rows = target.reshape(-1, count)
-    given = np.cumprod(rows >= 0, -1).astype(np.bool_)
+    valid = np.cumprod(rows >= 0, -1).astype(np.bool_)  # before the first -1
     is_label = np.zeros(rows.shape, np.bool_)
-    for row, labels, valid in zip(is_label, rows, given, strict=True):
-        row[labels[valid]] = True
+    for row, labels, used in zip(is_label, rows, valid, strict=True):
+        row[labels[used]] = True
     values = reshape(x, rows.shape)
-    chosen = gather(values, -1, np.where(given, rows, 0))
+    chosen = gather(values, -1, np.where(valid, rows, 0))
     gaps = relu(1 - unsqueeze(chosen, 2) + unsqueeze(values, 1))
-    loss = sum(where(given[:, :, np.newaxis] & ~is_label[:, np.newaxis, :], gaps, 0.0), (1, 2)) / count
+    loss = sum(where(valid[:, :, np.newaxis] & ~is_label[:, np.newaxis, :], gaps, 0.0), (1, 2)) / count
     return reduce_loss(loss if len(x.shape) == 2 else reshape(loss, ()), reduction)

@@ -1,4 +1,4 @@
-"""Polynomials, integrals, interpolation, quantiles and other statistics."""
+"""Polynomials, interpolation and statistics; ``grammar/rules/numerical.rules`` describes the functions without a docstring."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import movedim
 
+_MOST_CONDITIONS = 1000
+
 
 @declare.described
 def polyval(c: Value, x: Value) -> Any:
@@ -33,9 +35,6 @@ def polyval(c: Value, x: Value) -> Any:
     for i, coefficient in enumerate([c[i] for i in range(c.shape[0])] if c.shape else [c]):  # Horner's rule
         value = value * x + coefficient if i else value + coefficient
     return value
-
-
-# Interpolation
 
 
 def _line_through(x: Value, low: Value, high: Value, left: Value, right: Value) -> Any:
@@ -54,6 +53,7 @@ def _interpolated_by_conditions(x: Value, xp: Value, fp: Value) -> Any:
 
 @declare.described
 def interp(x: Value, xp: Value, fp: Value) -> Any:
+    """Piecewise linear interpolation at x between the points (xp, fp), constant outside; xp increases."""
     if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
         raise ShapeError(
             f"interp: 'xp' and 'fp' must be lists of the same length, not of the shapes {list(xp.shape)} and {list(fp.shape)}"
@@ -73,36 +73,36 @@ def interp(x: Value, xp: Value, fp: Value) -> Any:
     return where(x < xp[0], fp[0], where(x > xp[count - 1], fp[count - 1], value))
 
 
-_MOST_CONDITIONS = 1000
-
-# Quantiles
-
-
 @declare.described
 def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) -> Any:
-    kept = [1] * len(x.shape)
+    """Quantiles q, from 0 to 1, of all elements or along dim, with linear interpolation between neighbouring elements."""
+    lengths = [1] * len(x.shape)  # of the result with keepdim
     if dim is None or not x.shape:
         x, at = reshape(x, (-1,)), 0
     else:
         at = dimension(dim, len(x.shape))
-        kept = [1 if i == at else n for i, n in enumerate(x.shape)]
+        lengths = [1 if i == at else n for i, n in enumerate(x.shape)]
     if len(q.shape) > 1:
         raise ShapeError(f"quantile: 'q' must be a number or a list of numbers, but it has shape {list(q.shape)}")
     if not x.shape[at]:
         raise ShapeError("quantile of no elements")
     values = sort(x, at)[0]
     ranks = reshape(quantile_ranks(x, q, at), (-1, *[1] * (len(x.shape) - 1)))
-    places = np.array(ranks.tolist(), float).reshape(-1)
-    if not np.all((places >= 0) & (places <= x.shape[at] - 1)):
-        raise ArgumentError("quantile: 'q' must be from 0 to 1")
     values = movedim(values, at, 0)
-    low = np.clip(np.floor(places), 0, max(x.shape[at] - 2, 0)).astype(np.int64)
-    high = np.minimum(low + 1, x.shape[at] - 1)
-    weights = ranks - low.reshape(ranks.shape)
-    result = index_select(values, 0, low) * (1 - weights) + index_select(values, 0, high) * weights
+    result = _at_ranks(values, ranks)
     result = where(isnan(values[-1]), values[-1], result)  # nan is the last of the sorted elements
-    rest = kept if keepdim else list(values.shape[1:])
-    return reshape(result, (*q.shape, *rest))
+    return reshape(result, (*q.shape, *(lengths if keepdim else values.shape[1:])))
+
+
+def _at_ranks(values: Value, ranks: Value) -> Any:
+    """Return interpolated elements along the first dimension at ranks, a column of positions that need not be whole."""
+    places = np.array(ranks.tolist(), float).reshape(-1)
+    last = values.shape[0] - 1
+    if not np.all((places >= 0) & (places <= last)):
+        raise ArgumentError("quantile: 'q' must be from 0 to 1")
+    low = np.clip(np.floor(places), 0, max(last - 1, 0)).astype(np.int64)
+    weights = ranks - low.reshape(ranks.shape)
+    return index_select(values, 0, low) * (1 - weights) + index_select(values, 0, np.minimum(low + 1, last)) * weights
 
 
 def _difference_slopes(x: Value, spacing: Any, edge_order: int) -> Any:
@@ -126,6 +126,7 @@ def _difference_slopes(x: Value, spacing: Any, edge_order: int) -> Any:
 
 @declare.described
 def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1) -> Any:
+    """Slopes of the samples x along each dimension, estimated by finite differences at distances or coordinates spacing."""
     if edge_order not in (1, 2):
         raise GraphError("torch.gradient only supports edge_order=1 and edge_order=2.")
     at = dimensions(dim, len(x.shape))
@@ -136,9 +137,6 @@ def gradient(x: Value, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 
             f"the number of dimensions, but got a list of length {len(each)}"
         )
     return tuple(movedim(_difference_slopes(movedim(x, d, 0), s, edge_order), 0, d) for d, s in zip(at, each, strict=True))
-
-
-# Statistics: several reductions at once, reductions without nan, covariance, and cumulative integrals.
 
 
 class Extremes(NamedTuple):

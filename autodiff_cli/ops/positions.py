@@ -1,4 +1,4 @@
-"""Operations that take elements at positions or by a mask, and put elements at positions or by a mask."""
+"""Elements taken from and put at positions; ``grammar/rules/positions.rules`` describes the functions without a docstring."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.argument_kinds import (
-    MASK,
-    POSITIONS,
-    either,
-)
+from autodiff_cli.autograd.primitives.argument_kinds import MASK, POSITIONS, either
 from autodiff_cli.autograd.primitives.structural import dimension
 from autodiff_cli.autograd.primitives.types import Operand, Positions, Value
 from autodiff_cli.autograd.tensor import Tensor
@@ -30,9 +26,12 @@ from autodiff_cli.ops.rules.positions import (
 )
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
+_KEY = either(MASK, POSITIONS)
+
 
 @declare.described
 def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
+    """Elements at positions along dim, where x and indices broadcast; without dim, elements at positions in the flattened x."""
     if dim is None:
         return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
     at = dimension(dim, len(x.shape))
@@ -55,9 +54,6 @@ def index_select(x: Value, dim: int, index: Positions) -> Any:
             raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return reshape(selected(reshape(x, (1,)), 0, index[:1]), ())
     return selected(x, at, index)
-
-
-_KEY = either(MASK, POSITIONS)
 
 
 def _has_elements(value: object) -> bool:

@@ -26,18 +26,9 @@ from autodiff_cli.ops.rules import random_numbers as rules
 from autodiff_cli.ops.shape import broadcast_shape
 
 __all__ = [
-    "bernoulli",
-    "multinomial",
-    "normal",
-    "poisson",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
+    "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
     "randperm",
-]
+]  # fmt: skip
 
 
 def _floating_dtype(name: str, dtype: DTypeLike | None) -> DType:
@@ -46,9 +37,6 @@ def _floating_dtype(name: str, dtype: DTypeLike | None) -> DType:
     if result.kind != "f":
         raise DtypeError(f'"{name}" not implemented for {result}', hint="use float64 or float32")
     return result
-
-
-# Random tensors
 
 
 class RandomOptions(Options, total=False):
@@ -105,6 +93,7 @@ def randint_like(x: Tensor, low: int, high: int | None = None, **options: Unpack
 
 
 def _checked_range(name: str, low: int, high: int) -> tuple[int, int]:
+    """Return the bounds of whole random numbers, the second of which is not included, if there is a number between them."""
     if low >= high:
         raise GraphError(f"{name} expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return low, high
@@ -186,11 +175,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     if p is None:
         _floating_dtype("bernoulli_tensor_cpu_p_", kind)
     chances = _checked_probabilities(np.asarray(x._data if p is None else float(p)))
-    values = (
-        (random.random(tuple(x.shape)) < chances).astype(kind)
-        if x.shape
-        else np.asarray(random.random() < chances).astype(kind)[()]
-    )
+    values = np.asarray(random.random(tuple(x.shape)) < chances).astype(kind)[()]
     return rules.bernoulli_of(x, values)  # type: ignore[no-any-return]
 
 
@@ -204,16 +189,8 @@ def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
     return rules.poisson_of(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
 
 
-@draws
-@takes(num_samples=WHOLE, replacement=FLAG)
-def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-    """Return positions drawn with the weights ``x``, a vector or the rows of a matrix.
-
-    Raises:
-        GraphError: if a weight is negative or not finite, all are 0, or too few are positive for ``num_samples`` different
-            positions.
-    """
-    weights = np.asarray(x._data if isinstance(x, Tensor) else x)
+def _check_weights(weights: Array, num_samples: int, replacement: bool) -> None:
+    """Raise the errors of ``multinomial``."""
     if weights.ndim not in (1, 2):
         raise ShapeError("prob_dist must be 1 or 2 dim")
     _floating_dtype("multinomial", weights.dtype)
@@ -227,6 +204,19 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
         raise GraphError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and np.any(np.count_nonzero(weights, -1) < num_samples):
         raise GraphError("invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)")
+
+
+@draws
+@takes(num_samples=WHOLE, replacement=FLAG)
+def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Return positions drawn with the weights ``x``, a vector or the rows of a matrix.
+
+    Raises:
+        GraphError: if a weight is negative or not finite, all are 0, or too few are positive for ``num_samples`` different
+            positions.
+    """
+    weights = np.asarray(x._data if isinstance(x, Tensor) else x)
+    _check_weights(weights, num_samples, replacement)
     random = drawing("multinomial", generator)
     rows = np.atleast_2d(weights).astype(np.float64)
     check_size((len(rows), num_samples))
@@ -239,9 +229,6 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
         with np.errstate(divide="ignore"):
             result = np.argsort(random.standard_exponential(rows.shape) / rows, -1)[:, :num_samples]
     return tensor_on((result if weights.ndim == 2 else result[0]).astype(np.int64))
-
-
-# In-place methods
 
 
 def _draw_in_place(

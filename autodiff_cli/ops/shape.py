@@ -1,4 +1,4 @@
-"""Shapes that are given as several arguments, and attributes of tensors for transposed views."""
+"""Shapes given as several arguments, and transposed views; ``grammar/rules/shape.rules`` describes the functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selections along a dimension, moved dimensions, and the parts of a tensor."""
+"""Selections, moved dimensions and parts of a tensor; ``grammar/rules/views.rules`` describes the functions without a docstring."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
 
 @rules.declare.described
 def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
+    """x with the source dimensions moved to the destinations; the other dimensions keep their order."""
     ndim = len(x.shape)
     sources, targets = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     sources, targets = [dimension(d, ndim) for d in sources], [dimension(d, ndim) for d in targets]
@@ -86,7 +87,7 @@ def contiguous(x: Value) -> Any:
 
 
 def _part_lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
-    """Return the length of each part."""
+    """Return the lengths of the parts of ``split``: those of a list, or equal ones of which the last may be shorter."""
     length = length_along("split", x, dim)
     if not isinstance(split_size, int):
         if sum(split_size) != length or min(split_size, default=0) < 0:
@@ -119,6 +120,7 @@ def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
 
 
 def _iterate(self: Tensor) -> Any:
+    """Return an iterator over the slices along the first dimension."""
     if not self.shape:
         raise ArgumentError("iteration over a 0-d tensor")
     return iter(rules.unbind(self))
