@@ -148,8 +148,7 @@ def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
             array = array.astype(_default)
     if array.dtype not in TYPES:
         raise DtypeError(f"cannot make a tensor of {array.dtype} values", hint="use numbers, true or false")
-    result: Array = array[()] if array.ndim == 0 else array
-    return result
+    return array[()] if array.ndim == 0 else array  # type: ignore[no-any-return]
 
 
 def as_float(array: Array) -> Array:

@@ -33,10 +33,9 @@ def gradients_of(
     if not live:
         return [None] * len(inputs)
     cotangents = None if starts is None else [starts[i] for i in live]
-    gradients: Gradients = grad(
+    return grad(  # type: ignore[no-any-return]
         [outputs[i] for i in live], list(inputs), cotangents, retain_graph=True, create_graph=create_graph, allow_unused=True
     )
-    return gradients
 
 
 def gradients_of_elements(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[list[Tensor]]:

@@ -155,8 +155,7 @@ class inference_mode(grad_mode):
         self.mode = bool(mode)
 
     def clone(self) -> Self:
-        copy: Self = type(self)(self.mode)
-        return copy
+        return type(self)(self.mode)
 
     def _start(self) -> None:
         """Set the modes of the block; the first use of the mode also starts the check of what nodes save."""

@@ -360,5 +360,4 @@ def shared_array(tensor: Tensor) -> Array:
     """Return the array of a tensor; a NumPy scalar is first converted to a 0-d array so that its memory can be shared."""
     if not isinstance(tensor._data, np.ndarray):
         tensor._data = np.array(tensor._data)
-    data: Array = tensor._data
-    return data
+    return tensor._data

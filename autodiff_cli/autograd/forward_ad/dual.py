@@ -66,8 +66,7 @@ class Dual(Tensor):
 
     @property
     def _level(self) -> int:  # type: ignore[override]
-        number: int = self._forward[2].number
-        return number
+        return self._forward[2].number  # type: ignore[no-any-return]
 
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
         """Return the result of a primitive for arguments with at least one dual tensor of the level of this tensor."""

@@ -127,6 +127,7 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
     vjps, selects = _vjps(primitive), primitive.selects
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
+        """Return the sum over the arguments that have a tangent."""
         arguments = (*primals, out)
         total: Any = None
         for i, vjp, picks in vjps:

@@ -60,6 +60,7 @@ def unary(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
         return single(primitive, nodes)
 
     def function(input: Argument) -> Any:
+        # Other classes than Tensor compute in their own way, arrays and numbers are not recorded, tensors are if they require grad.
         if type(input) is not Tensor:
             if isinstance(input, Tensor):
                 return dispatch(function, (input,))
@@ -164,6 +165,7 @@ def single(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     arguments = primitive.binder()
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
+        # As in ``unary``; the result may also be a view, which shares the memory of the argument.
         args = arguments(call, kwargs)
         x = args[0]
         if type(x) is not Tensor:
@@ -198,6 +200,7 @@ def general(primitive: Primitive, nodes: NodeFactory) -> TensorFunction:
     arguments = primitive.binder()
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
+        # As in ``unary``; ``raw`` are the arguments with the arrays of the tensors among them.
         args = arguments(call, kwargs)
         raw = list(args)
         recorded = any_tensor = False
@@ -245,6 +248,7 @@ def sequence_function(primitive: Primitive, node: str) -> TensorFunction:
     node_type: Any = type(node, (SequenceNode,), attributes)
 
     def function(*args: Argument, **kwargs: Argument) -> Any:
+        # As in ``unary``, for the tensors of the sequence; the node saves their shapes.
         if args and not isinstance(args[0], (list, tuple)):
             # Accept stack(x, y), as in the language, in addition to PyTorch's stack([x, y]).
             count = sum(isinstance(a, (Tensor, np.ndarray, np.generic, float)) for a in args)

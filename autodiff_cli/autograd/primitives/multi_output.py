@@ -100,6 +100,7 @@ def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
     node_type: Any = type(node, (MultiOutputNode,), attributes)
 
     def function(*call: Argument, **kwargs: Argument) -> Any:
+        # Other classes than Tensor compute in their own way, an array is not recorded, a tensor is if it requires grad.
         args = arguments(call, kwargs)
         x = args[0]
         if type(x) is not Tensor and isinstance(x, Tensor):

@@ -104,8 +104,7 @@ class Expansion:
             return result
         if callable(kind):
             return kind(*args)
-        series: Operand = getattr(self, f"_{kind}")(primitive, args, result._data[()])
-        return series
+        return getattr(self, f"_{kind}")(primitive, args, result._data[()])
 
     # The rules, named after the values of ``series`` in declarations.  Each returns the result for ``args``, whose coefficient of
     # order 0 is ``value``: a new series, or an argument that is equal to the result.
