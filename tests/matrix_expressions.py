@@ -50,6 +50,8 @@ class _Writer:
             lambda: f"sum(prod({matrix()}, {self.rng.randrange(2)}))",
             lambda: f"mse_loss({vector()}, {vector()})",
             lambda: f"sum(diff({vector()})**2)",
+            lambda: f"norm(kron({vector()}, {vector()}))",
+            lambda: f"(flatten({matrix()}) @ kron({matrix()}, {matrix()}) @ kron({vector()}, {vector()}))",
         ]
         return self._one(["c", "2"], forms, depth)
 
@@ -88,6 +90,8 @@ class _Writer:
             lambda: f"diag({vector()})",
             lambda: f"{self.rng.choice(['exp', 'sin', 'tanh'])}({matrix()})",
             lambda: "inv(A)",
+            lambda: f"reshape(kron({vector()}, {vector()}), [A.shape[0], A.shape[1]])",
+            lambda: "cholesky(X @ X.T + A @ A.T)",
             lambda: f"softmax({matrix()}, {self.rng.randrange(2)})",
             lambda: f"(({vector()})[:, none]*{matrix()})",
             lambda: f"({matrix()} - mean({matrix()}, {self.rng.randrange(2)}, true))",

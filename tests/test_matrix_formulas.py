@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import numpy as np
@@ -15,7 +16,7 @@ from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
 from autodiff_cli.symbolic.differentiate import diff
 from autodiff_cli.symbolic.matrices import diff as matrices
-from autodiff_cli.symbolic.matrices.notation import notation
+from autodiff_cli.symbolic.matrices.latex import notation
 from tests.explore_matrices import outcome
 from tests.matrix_tables import Row, rows
 
@@ -29,7 +30,9 @@ def random_point(row: Row, seed: int) -> dict[str, np.ndarray]:
     names = dict.fromkeys(re.findall(r"\b[A-Za-z]\b", row.expression.replace(".T", "")))
     rng, values = np.random.default_rng(seed), {}
     for name in names:
-        shape = [SIZES[length] for length in row.shape[name].split(",")] if name in row.shape else []
+        shape = [
+            math.prod(SIZES[factor] for factor in length.split("*")) for length in row.shape.get(name, "").split(",") if length
+        ]
         value = rng.uniform(0.2, 1, shape)
         if len(shape) == 2 and shape[0] == shape[1]:
             value = value + 3 * np.eye(shape[0])
@@ -41,6 +44,16 @@ def random_point(row: Row, seed: int) -> dict[str, np.ndarray]:
 def _value(formula: str, point: dict[str, np.ndarray]) -> np.ndarray:
     used = {name: value for name, value in point.items() if re.search(rf"\b{name}\b", formula)}
     return np.asarray(ad.evaluate(formula, const=used).value)
+
+
+@pytest.mark.parametrize("expression", ["sum(cholesky(S)) + a @ b", "a @ cholesky(S) @ b", "a @ solve(cholesky(S), b)"])
+def test_derivatives_of_a_cholesky_factor(expression: str) -> None:
+    """The matrix stays symmetric, so that differences of single elements do not exist: it changes in one direction."""
+    row = Row(expression, ("S",), {"S": "n,n", "a": "n", "b": "n"}, ("S",), "")
+    point = random_point(row, 3)
+    direction = np.array([[1.0, 0.3, 0.1], [0.3, -0.5, 0.2], [0.1, 0.2, 0.7]])
+    above, below = (_value(expression, {**point, "S": point["S"] + step * direction}) for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(np.sum(_value(row.derivative, point) * direction), (above - below) / 2e-5, rtol=1e-7)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.expression}-{','.join(row.wrt)}")
@@ -160,8 +173,12 @@ def test_a_wrong_formula_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> No
         ("norm(x, inf)", {"shape": {"x": "n"}}, "only norms with a finite exponent have a formula"),
         ("max(x)", {"shape": {"x": "n"}}, "write logsumexp(k*x)/k for a smooth maximum"),
         ("cat([x, x])", {"shape": {"x": "n"}}, "'cat' has no formula for vectors and matrices"),
-        ("sum(kron(A, A))", {"shape": {"A": "m,n"}}, 'write einsum("ij,kl->ikjl", A, B)'),
-        ("sum(cholesky(S))", {"shape": {"S": "n,n"}}, "write logdet(S) and solve(S, b) without the factor"),
+        ("kron(A, x)", {"shape": {"A": "m,n", "x": "n"}}, "kron takes arrays with equal numbers of dimensions"),
+        ("kron(x[1:], x)", {"shape": {"x": "n"}}, "a product of lengths such as n-1 has no formula"),
+        ("reshape(A, [m, k])", {"shape": {"A": "m,n"}}, "this is not a length"),
+        ("reshape(A, [A.shape[0], A.shape[0]])", {"shape": {"A": "m,n"}}, "this shape has another number of elements"),
+        ("reshape(A, [B.shape[0], -1])", {"shape": {"A": "m,n", "B": "k"}}, "the length m*n divided by k is not known"),
+        ("cholesky(A)", {"shape": {"A": "m,n"}}, "this takes a square matrix"),
         ("sum(x[x > 0])", {"shape": {"x": "n"}}, "an index that depends on values has no formula"),
         ("x[::2]", {"shape": {"x": "n"}}, "the length of this slice is not known"),
         ("x[3]", {"shape": {"x": "3"}}, "the place 3 is outside of a dimension of the length 3"),

@@ -25,7 +25,8 @@ from autodiff_cli.symbolic.short_form import AccurateForms
 if TYPE_CHECKING:
     from autodiff_cli.symbolic.matrices.arrays import Length
 
-_MEMBERS = ("T", "shape", "index")
+_MEMBERS = {"T": ".T", "shape": ".shape[{0}]", "index": "[{0}]", "reshape": ".reshape({0})"}
+"""What follows an array, with arguments."""
 
 
 class ArrayCode(Code):
@@ -49,8 +50,7 @@ class ArrayCode(Code):
         if name in _MEMBERS:
             inner = self._fragment(instruction.operands[0])
             text = inner.text if inner.text.isidentifier() else f"({inner.text})"
-            part = ", ".join(map(str, instruction.statics))
-            return Fragment(f"{text}.{'T' if name == 'T' else f'shape[{part}]'}" if name != "index" else f"{text}[{part}]")
+            return Fragment(text + _MEMBERS[name].format(", ".join([*others, *map(str, instruction.statics)])))
         statics = [f'"{value}"' if isinstance(value, str) else repr(value) for value in instruction.statics]
         arguments = [*others, *statics] if name in ("eye", "ones", "zeros") else [first, *others, *statics]
         arguments = [*statics, first, *others] if name == "einsum" else arguments

@@ -16,6 +16,7 @@ from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor, takes_array
 from autodiff_cli.errors import NotRecordable
+from autodiff_cli.evaluation.coercion import flat_items
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
@@ -41,6 +42,9 @@ class ArrayTracingEvaluator(TracingEvaluator):
         """Record a function of arrays as one instruction, and other functions as for numbers."""
         if op.name in _CREATORS:
             return self._recorded(op.name, [self.tape.instructions[0], *operands])
+        if op.name in ("reshape", "flatten"):
+            lengths = [-1] if op.name == "flatten" else flat_items(operands[1:])
+            return self._recorded("reshape", [operands[0], *lengths])
         if op.name == "einsum":
             return self._recorded(op.name, operands[1:], operands[:1])
         if op.name in ("matmul", "diag", "diagonal") or takes_array(op):

@@ -363,6 +363,7 @@ _BUILD: dict[str, Callable[..., _Piece]] = {
     "matmul": _matmul,
     "product": lambda a, b: _mul(a, b, " "),
     "hadamard": lambda *parts: _elementwise(r" \odot ", parts),
+    "kronecker": lambda *parts: _elementwise(r" \otimes ", parts),
     "hadamard_quotient": lambda *parts: _elementwise(r" \oslash ", parts),
     "remainder": _remainder,
     "floor_divide": _floor_divide,

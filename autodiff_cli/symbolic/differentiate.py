@@ -100,7 +100,7 @@ class Derivatives(CommandResult):
         """Return the LaTeX of a derivative, with bold vectors and matrices."""
         if not any(self.dims.values()):
             return latex(tree)
-        from autodiff_cli.symbolic.matrices.notation import notation
+        from autodiff_cli.symbolic.matrices.latex import notation
 
         return latex(notation(tree, self.dims))
 
@@ -294,11 +294,13 @@ def dimensions(
 
 
 def as_length(length: Length) -> Length:
-    """Return a length as ``matrices`` names it: a name or the digits of a number, except for 1, which broadcasts."""
-    text = str(length).strip()
-    if not text.isidentifier() and not (text.isdecimal() and int(text) > 0):
-        raise UsageError(f"'{text}' is not a length", hint="write names or numbers, as in A=m,n or x=3")
-    return 1 if text == "1" else text
+    """Return a length as ``matrices`` names it: names, the digits of a number, or a product such as ``m*n``; 1 broadcasts."""
+    factors = [text.strip() for text in str(length).split("*")]
+    if not all(text.isidentifier() or (text.isdecimal() and int(text) > 0) for text in factors):
+        raise UsageError(f"'{length}' is not a length", hint="write names, numbers or products, as in A=m,n or x=3 or y=m*n")
+    from autodiff_cli.symbolic.matrices.arrays import length_product
+
+    return length_product(factors)
 
 
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, permutations, product
+from itertools import combinations, count, permutations, product
 from typing import Any, TypeAlias, final
 
 from autodiff_cli.errors import NotRecordable, ShapeError
@@ -26,6 +26,20 @@ _MOST_ORDERS = 5
 """The largest number of like factors of a contraction of which all orders are tried to recognize equal contractions."""
 
 
+def length_product(lengths: Iterable[Length]) -> Length:
+    """Return the length of a dimension that has a place for all combinations of places: ``m*n``.
+
+    Raises:
+        NotRecordable: if a length is that of another less a number.
+    """
+    factors = [factor for length in lengths for factor in str(length).split("*")]
+    if any("-" in factor for factor in factors):
+        raise NotRecordable("a product of lengths such as n-1 has no formula", hint="give numbers as lengths")
+    number = math.prod(int(factor) for factor in factors if factor.isdecimal())
+    names = sorted(factor for factor in factors if not factor.isdecimal())
+    return "*".join([str(number)] * (number > 1 or not names) + names) if number > 1 or names else 1
+
+
 @final
 @dataclass(slots=True, eq=False)
 class Array:
@@ -33,8 +47,8 @@ class Array:
 
     Attributes:
         kind: ``leaf``, ``map`` (an elementwise formula), ``contraction``, ``sum``, ``inverse``, ``determinant``, ``product`` (of
-            elements), ``identity``, ``ones``, ``triangle`` (1 on and below the diagonal), ``rows`` (of an identity matrix) or
-            ``length`` (of a dimension).
+            elements), ``cholesky`` (a lower triangular factor), ``identity``, ``ones``, ``triangle`` (1 on and below the diagonal),
+            ``rows`` (of an identity matrix), ``pairs`` (their numbers) or ``length`` (of a dimension).
         dims: the length of each dimension: a number, or a name.
         symbol: the symbol of the array in elementwise formulas.
         formula: the formula of a map.
@@ -116,8 +130,15 @@ class Arrays:
         """Return a square matrix of ones on and below the diagonal, and zeros above."""
         return self._array("triangle", (length, length), None)
 
+    def pairs(self, first: Length, second: Length) -> Array:
+        """Return the array that is 1 at ``[i*second + k, i, k]`` and else 0: it numbers the pairs of places of two dimensions."""
+        return self._array("pairs", (length_product([first, second]), first, second), None)
+
     def length(self, length: Length) -> Array:
-        """Return the number of elements of a dimension, which may be that of another less a number: ``n-1``."""
+        """Return the number of elements of a dimension: a name, ``m*n``, or that of another less a number, ``n-1``."""
+        if "*" in str(length):
+            factors = [(self.length(factor).formula, Fraction(1)) for factor in str(length).split("*")]
+            return self.map(self.algebra.product(factors), ())
         name, _, less = str(length).partition("-")
         if less:
             return self.map(self.algebra.sum([(self.length(name).formula, Fraction(1)), (self.algebra.one, -Fraction(less))]), ())
@@ -134,6 +155,9 @@ class Arrays:
         value = array.formula.value
         if array in self._lengths or value is not None:
             return self._lengths[array] if array in self._lengths else 1 if value == 1 else str(value)
+        factors = [self._lengths[atom] for atom in self.atoms(array.formula) if atom in self._lengths]
+        if factors and self.length(length := length_product(factors)) is array:
+            return length
         raise ShapeError("this is not a length", hint="write a number or x.shape[0]")
 
     # Elementwise formulas
@@ -143,14 +167,22 @@ class Arrays:
         array = self.of_symbol.get(formula)
         if array is not None and array.dims == dims:
             return array
+        short = {atom.symbol: self.without_leading_ones(atom, 1).formula for atom in self.atoms(formula) if atom.labels}
+        if any(symbol is not other for symbol, other in short.items()):
+            shorter = self.algebra.substituted(formula, short)
+            if self.broadcast(atom.dims for atom in self.atoms(shorter)) == dims:
+                return self.map(shorter, dims)
         return self._spread(formula, dims) or self._array("map", dims, formula, formula)
 
-    def without_leading_ones(self, array: Array) -> Array:
-        """Return an array without the first dimensions along which it repeats."""
-        if array.kind == "ones":
+    def without_leading_ones(self, array: Array, most: Length | None = None) -> Array:
+        """Return an array without the first dimensions along which it repeats; with ``most``, only those of this length."""
+        if array.kind == "ones" and most in (None, *array.dims):
             return self.number(Fraction(1))
         factors, labels = [*array.parts], array.labels
-        while labels and (ones := [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]):
+        while array.kind == "contraction" and labels:
+            ones = [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]
+            if not ones or most not in (None, *ones[0][0].dims):
+                break
             factors.remove(ones[0])
             labels = labels[1:]
         return array if labels == array.labels else self.contraction(factors, labels, array.coefficient)
@@ -218,12 +250,42 @@ class Arrays:
             for part in term.parts if term.kind == "sum" else (term,):
                 unit, times = self._apart(part)
                 counts[unit] = counts.get(unit, Fraction(0)) + times
-        parts = [self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)]
+        parts = self._merged([self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)])
         if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):
             return self.map(self.algebra.sum([(part.formula, Fraction(1)) for part in parts]), dims)
         if not parts:
             return self.zero(dims)
         return parts[0] if len(parts) == 1 else self._array("sum", dims, tuple(parts), parts=tuple(parts))
+
+    def _merged(self, terms: list[Array]) -> list[Array]:
+        """Return terms after products that differ in one vector are added: ``outer(x, z) + outer(y, z)`` is ``outer(x + y, z)``."""
+        vectors: dict[Array, tuple[Array, Formula]] = {}
+        for term in terms:
+            for rest, hole, vector in self._vectors(term):
+                other, first = vectors.setdefault(rest, (term, vector))
+                if other is not term:
+                    total = self.map(self.algebra.sum([(first, Fraction(1)), (vector, Fraction(1))]), hole.dims)
+                    parts = [(total if part is hole else part, own) for part, own in rest.parts]
+                    whole = self.contraction(parts, rest.labels)
+                    return self._merged([whole, *(one for one in terms if one not in (other, term))])
+        return terms
+
+    def _vectors(self, term: Array) -> Iterator[tuple[Array, Array, Formula]]:
+        """Return for each vector of a product the product with a leaf in its place, the leaf, and the vector as a formula."""
+        is_product = term.kind == "contraction"
+        labels = term.labels if is_product else self.labels(term)
+        parts = term.parts if is_product else ((term, labels),)
+        lengths = {label: length for part, own in parts for label, length in zip(own, part.dims, strict=True)}
+        for label, length in lengths.items():
+            rest = [(part, own) for part, own in parts if own not in ((), (label,))]
+            vector = [(part, own) for part, own in parts if own in ((), (label,))]
+            has_matrix = any(label in own for _, own in rest) or (len(labels) > 1 and label in labels)
+            if has_matrix and all(part.kind in ("map", "leaf") or not own for part, own in vector):
+                hole = self.leaf(f"%vector of {length}", (length,))
+                formula = self.algebra.product([(part.formula, Fraction(1)) for part, _ in vector], term.coefficient)
+                template = self.contraction([*rest, (hole, (label,))], labels)
+                if template.kind == "contraction":
+                    yield template, hole, formula
 
     def _apart(self, array: Array) -> tuple[Array, Fraction]:
         """Split a numeric factor off."""
@@ -248,14 +310,17 @@ class Arrays:
         matrices = [(factor, own) for factor, own in matrix.parts if own] if matrix.kind == "contraction" else []
         if len(matrices) == 1 and len(set(matrices[0][1])) == 2:
             scales = [(self.power(factor.formula, -Fraction(1)), own) for factor, own in matrix.parts if not own]
-            return self.contraction(
-                [*scales, (self.inverse(matrices[0][0]), matrices[0][1])], matrix.labels, 1 / matrix.coefficient
-            )
+            whole = (self.inverse(matrices[0][0]), matrices[0][1])
+            return self.contraction([*scales, whole], matrix.labels, 1 / matrix.coefficient)
         return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=matrix.symmetric)
 
     def determinant(self, matrix: Array) -> Array:
         """Return the determinant of a matrix."""
         return self._array("determinant", (), matrix, parts=(matrix,))
+
+    def cholesky(self, matrix: Array) -> Array:
+        """Return the lower triangular factor of a symmetric matrix."""
+        return self._array("cholesky", matrix.dims, matrix, parts=(matrix,))
 
     def product(self, array: Array, over: Sequence[int]) -> Array:
         """Return the product over some dimensions."""
@@ -300,8 +365,9 @@ class Arrays:
         ):
             return self.zero(dims)
         flat = self._without_identities(flat, labels)
-        if (cancelled := self._without_inverses(flat, labels)) is not None:
-            return self.contraction(cancelled, labels, coefficient)
+        for step in (self._without_divisors, self._without_pairs, self._without_factors, self._without_inverses):
+            if (simpler := step(flat, labels)) is not None:
+                return self.contraction(simpler, labels, coefficient)
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
         if not flat and not labels:
             return self.number(coefficient)
@@ -316,7 +382,8 @@ class Arrays:
     @staticmethod
     def _has_identity(array: Array) -> bool:
         """Return whether a term contains an identity matrix or ones, so that a product with it is shorter."""
-        return any(part.kind in ("identity", "ones") for part in (array, *(factor for factor, _ in array.parts if array.labels)))
+        parts = [factor for factor, _ in array.parts] if array.kind == "contraction" else []
+        return any(part.kind in ("identity", "ones") for part in (array, *parts))
 
     def _sums_to_zero(self, array: Array) -> bool:
         """Return whether the elements of a sum such as ``x - mean(x)`` add up to 0."""
@@ -358,6 +425,23 @@ class Arrays:
                 flat.append((array, labels))
         return flat, coefficient
 
+    def _without_divisors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
+        """Return factors after a sum of products is divided by itself: the elements of ``exp(x)/sum(exp(x))`` add up to 1."""
+        for place, (divisor, outside) in enumerate(factors):
+            base, exponent = factors_of(divisor.formula)[0] if divisor.kind == "map" else (divisor.formula, Fraction(1))
+            total = self.of_symbol.get(base)
+            if total is None or total is divisor or total.kind != "contraction" or not isinstance(exponent, Fraction):
+                continue
+            group = [(factor, own) for factor, own in factors if not set(own) <= {*labels, *outside}]
+            used = {label for _, own in group for label in own}
+            is_whole = used.isdisjoint(set(labels).difference(outside)) and used.issuperset(outside)
+            if group and is_whole and self.contraction(group, outside) is total:
+                rest = [pair for i, pair in enumerate(factors) if i != place and pair not in group]
+                ones = [(self.ones(length), (label,)) for length, label in zip(divisor.dims, outside, strict=True)]
+                power = [] if exponent == -1 else [(self.power(base, exponent + 1), outside)]
+                return [*rest, *power, *ones]
+        return None
+
     def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
         """Remove identity matrices by renaming a label, where the result does not have both labels."""
         while True:
@@ -373,6 +457,33 @@ class Arrays:
                     break
             else:
                 return factors
+
+    def _without_factors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
+        """Return factors after two factors of Cholesky are multiplied: ``L @ L.T`` is the matrix, which is symmetric."""
+        uses = Counter([*labels, *(label for _, own in factors for label in own)])
+        for (array, own), (other, names) in combinations(factors, 2):
+            if array is other and array.kind == "cholesky" and own[1] == names[1] and uses[own[1]] == 2:
+                rest = [pair for pair in factors if pair not in ((array, own), (other, names))]
+                (matrix,), ends = array.parts, self.labels(array)
+                halves = [self.contraction([(matrix, turned)], ends, Fraction(1, 2)) for turned in (ends, ends[::-1])]
+                return [*rest, (self.sum(halves, array.dims), (own[0], names[0]))]
+        return None
+
+    def _without_pairs(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
+        """Return factors after a step with numbers of pairs: equal numbers are those of equal pairs, and all numbers are used."""
+        uses = Counter([*labels, *(label for _, own in factors for label in own)])
+        for place, (array, own) in enumerate(factors):
+            rest = [*factors[:place], *factors[place + 1 :]]
+            for other, names in rest if array.kind == "pairs" else ():
+                if other is array and (own[0] == names[0] or own[1:] == names[1:]):
+                    equal = [(length, ends) for length, *ends in zip(array.dims, own, names, strict=True) if ends[0] != ends[1]]
+                    return [*rest, *((self.identity(length), tuple(ends)) for length, ends in equal)]
+            dims = [(self.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]
+            if array.kind == "pairs" and uses[own[0]] == 1:
+                return [*rest, *dims[1:]]
+            if array.kind == "pairs" and uses[own[1]] == uses[own[2]] == 1:
+                return [*rest, *dims[:1]]
+        return None
 
     def _without_inverses(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
         """Return factors after a product with an inverse: ``inv(A) @ A`` is the identity, and ``inv(A @ B) @ A`` is ``inv(B)``."""
@@ -423,6 +534,12 @@ class Arrays:
                 groups.setdefault(key, []).append(array.formula)
         result: list[Factor] = []
         for own, formulas in groups.items():
+            for place, formula in enumerate(formulas):
+                opposite = self.algebra.sum([(formula, -Fraction(1))])
+                if opposite in formulas[:place]:
+                    first = min(formula, opposite, key=lambda one: one.parts[0][1] < 0)
+                    formulas[place] = formulas[formulas.index(opposite)] = first
+                    coefficient = -coefficient
             whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
             coefficient *= Fraction(whole.coefficient)
             for base, exponent in factors_of(whole):

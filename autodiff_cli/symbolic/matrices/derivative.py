@@ -13,7 +13,7 @@ from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Factor, Length
 from autodiff_cli.symbolic.short_form import ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
 
@@ -86,7 +86,21 @@ class Derivative:
                 factors = [(array, ()), (arrays.inverse(matrix), (b, a)), (inner[matrix], (a, b, *wrt))]
                 return arrays.contraction(factors, wrt)
             return arrays.contraction([(array, (i, a)), (inner[matrix], (a, b, *wrt)), (array, (b, j))], (i, j, *wrt), Fraction(-1))
+        elif array.kind == "cholesky" and not arrays.is_zero(inner[array.parts[0]]):
+            terms = self._of_cholesky(array, inner[array.parts[0]])
         return arrays.sum(terms, dims)
+
+    def _of_cholesky(self, factor: Array, inner: Array) -> list[Array]:
+        """Return the terms of ``L @ mask(inv(L) @ dS @ inv(L).T)`` for a factor ``L``, where ``dS`` is made symmetric.
+
+        The mask keeps the elements below the diagonal, and halves those on it: I. Murray, Differentiation of the Cholesky
+        decomposition, arXiv:1602.07527, equation 8.
+        """
+        arrays, inverse, length = self.arrays, self.arrays.inverse(factor), factor.dims[0]
+        mask = arrays.sum([arrays.triangle(length), arrays.times(-Fraction(1, 2), arrays.identity(length))], factor.dims)
+        (i, a), (b, c), (d, _), wrt = *(arrays.new_labels(2) for _ in range(3)), arrays.new_labels(len(self.dims))
+        outside: list[Factor] = [(factor, (i, a)), (mask, (a, b)), (inverse, (a, c)), (inverse, (b, d))]
+        return [arrays.contraction([*outside, (inner, ends + wrt)], (i, b, *wrt), Fraction(1, 2)) for ends in ((c, d), (d, c))]
 
     def _slopes(self, formula: Formula, symbols: Sequence[Formula]) -> list[Formula]:
         """Return the derivatives of an elementwise formula with respect to symbols."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -89,14 +90,15 @@ def random_values(dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[st
     The lengths are 3, 4 and so on, in one order and then in the other: some expressions need tall matrices, or long ones.
     """
     rng = np.random.default_rng(seed)
-    lengths = list(dict.fromkeys(length for shape in dims.values() for length in shape if length != 1))
+    shapes = {name: [str(length).split("*") for length in shape] for name, shape in dims.items()}
+    lengths = list(dict.fromkeys(factor for shape in shapes.values() for length in shape for factor in length if factor != "1"))
     least, most = (3, 8.0) if seed < _DRAWS // 2 else (8, float("inf"))  # the expression may need the true lengths
-    sizes = {1: 1, **{length: least + i for i, length in enumerate(lengths if seed % 4 < 2 else lengths[::-1])}}
+    sizes = {"1": 1, **{length: least + i for i, length in enumerate(lengths if seed % 4 < 2 else lengths[::-1])}}
     sizes |= {length: int(length) for length in lengths if str(length).isdecimal() and int(length) <= most}
     values: dict[str, Any] = {}
-    for name, shape in dims.items():
+    for name, shape in shapes.items():
         scale = 1 if seed < _AGREEING else 8 ** rng.uniform(-1, 1)  # some functions need small or large values
-        value = scale * rng.uniform(0.2 if seed % 2 else -1, 1, [sizes[length] for length in shape])
+        value = scale * rng.uniform(0.2 if seed % 2 else -1, 1, [math.prod(sizes[factor] for factor in length) for length in shape])
         if len(shape) == 2 and shape[0] == shape[1]:
             value = value + 2 * np.eye(len(value))
             value = value + value.T if name in symmetric else value

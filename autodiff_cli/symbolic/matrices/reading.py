@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, reduce
+from itertools import product
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -22,19 +23,17 @@ from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Labels, Length
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Factor, Labels, Length, length_product
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+_Dimension: TypeAlias = tuple[int, Length]  # its label and its length
 _ONE = Fraction(1)
 _HINT = f"use grad with {setting('at')} to compute numbers"
 _WAYS = {
     **dict.fromkeys(("max", "amax"), "write logsumexp(k*x)/k for a smooth maximum, or "),
     **dict.fromkeys(("min", "amin"), "write -logsumexp(-k*x)/k for a smooth minimum, or "),
     **dict.fromkeys(("cat", "hstack", "vstack"), "write the terms of the blocks as a sum, or "),
-    **dict.fromkeys(("reshape", "view", "flatten", "ravel"), "use einsum or an index, or "),
-    "kron": """write einsum("ij,kl->ikjl", A, B), which has the same elements, or """,
     **dict.fromkeys(("var", "std"), "write mean((x - mean(x))**2), or "),
-    "cholesky": "write logdet(S) and solve(S, b) without the factor, or ",
     "cumprod": "write exp(cumsum(log(x))) if x is positive, or ",
 }
 """What to write in place of functions without a formula."""
@@ -139,6 +138,8 @@ class Reader(Evaluator):
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         if op.name in ("eye", "ones", "zeros") and _has_symbol(operands) and not named:
             return Symbol(self.constant(op, operands))
+        if op.name in ("reshape", "view") and _has_symbol(operands[:1]) and not named:
+            return Symbol(self.reshaped(self.array(operands[0]), list(map(self.array, flat_items(operands[1:])))))
         if not _has_symbol([*operands, *named.values()]):
             return super().apply(op, operands, named, node)
         self.count(node)
@@ -261,6 +262,38 @@ class Reader(Evaluator):
             terms.append(self.arrays.contraction([(unit, new), (item, labels)], new + labels))
         return self.arrays.sum(terms, (_length(len(items)), *dims))
 
+    def reshaped(self, array: Array, sizes: Sequence[Array]) -> Array:
+        """Return the elements of an array in another shape; the length -1 is inferred from the others.
+
+        Raises:
+            NotRecordable: if the numbers of elements are not known to be equal.
+        """
+        dims = [-1 if size.formula.value == -1 else self.arrays.length_of(size) for size in sizes]
+        known = length_product(length for length in dims if length != -1)
+        dims = [_quotient(length_product(array.dims), known) if length == -1 else length for length in dims]
+        labels, result = self.arrays.labels(array), self.arrays.new_labels(len(dims))
+        before = list(zip(labels, array.dims, strict=True))
+        after = list(zip(result, dims, strict=True))
+        factors: list[Factor] = [(array, labels)]
+        while before or after:
+            old, new = _shortest_equal(before, after)
+            ends = (self._numbered(old, factors), self._numbered(new, factors))
+            factors.append((self.arrays.identity(length_product(length for _, length in old)), ends))
+            del before[: len(old)], after[: len(new)]
+        return self.arrays.contraction(factors, result)
+
+    def _numbered(self, dims: Sequence[_Dimension], factors: list[Factor]) -> int:
+        """Return the label of the number of a place in several dimensions, and add the factors that number the places."""
+        if not dims:
+            factors.append((self.arrays.ones(1), self.arrays.new_labels(1)))
+            return factors[-1][1][0]
+        label, length = dims[0]
+        for other, more in dims[1:]:
+            pairs, (new,) = self.arrays.pairs(length, more), self.arrays.new_labels(1)
+            factors.append((pairs, (new, label, other)))
+            label, length = new, pairs.dims[0]
+        return label
+
     # Products and sums
 
     def einsum(self, equation: str, *arrays: Array) -> Array:
@@ -285,6 +318,15 @@ class Reader(Evaluator):
             )
         first, second = "ij"[-len(left.dims) :], "jk"[: len(right.dims)]
         return self.einsum(f"{first},{second}->{(first + second).replace('j', '')}", left, right)
+
+    def kronecker(self, left: Array, right: Array) -> Array:
+        """Return the Kronecker product of two vectors or of two matrices."""
+        if len(left.dims) != len(right.dims):
+            raise ShapeError("kron takes arrays with equal numbers of dimensions", hint="use unsqueeze to add a dimension")
+        factors = [(array, self.arrays.labels(array)) for array in (left, right)]
+        pairs = zip(*(zip(labels, array.dims, strict=True) for array, labels in factors), strict=True)
+        result = tuple(self._numbered(pair, factors) for pair in pairs)
+        return self.arrays.contraction(factors, result)
 
     def total(self, array: Array, dim: Any = None, keepdim: bool = False) -> Array:
         """Return the sum over dimensions, or over all; with ``keepdim``, they keep the length 1."""
@@ -353,6 +395,30 @@ def _length(size: int) -> Length:
     return 1 if size == 1 else str(size)
 
 
+def _quotient(length: Length, divisor: Length) -> Length:
+    """Return the length of a dimension that is left of a product of lengths: ``n`` of ``m*n`` and ``m``."""
+    if all(str(one).isdecimal() for one in (length, divisor)):
+        return _length(int(length) // int(divisor))
+    factors = str(length).split("*")
+    for factor in str(divisor).split("*") if divisor != 1 else ():
+        if factor not in factors:
+            raise NotRecordable(f"the length {length} divided by {divisor} is not known", hint="write the length in place of -1")
+        factors.remove(factor)
+    return length_product(factors)
+
+
+def _shortest_equal(before: Sequence[_Dimension], after: Sequence[_Dimension]) -> tuple[Sequence[_Dimension], Sequence[_Dimension]]:
+    """Return the fewest first dimensions of two shapes that have equal numbers of places.
+
+    Raises:
+        NotRecordable: if there are none.
+    """
+    for i, j in sorted(product(range(len(before) + 1), range(len(after) + 1)), key=sum)[1:]:
+        if length_product(length for _, length in before[:i]) == length_product(length for _, length in after[:j]):
+            return before[:i], after[:j]
+    raise NotRecordable("this shape has another number of elements", hint=_HINT)
+
+
 def _text(key: slice | Numbers) -> str:
     """Return an index as text: ``1:``, ``[0, 2]``."""
     if not isinstance(key, slice):
@@ -383,6 +449,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "norm": lambda read, x, p, dim, keepdim: read.norm(x, p, dim, keepdim),
     **dict.fromkeys(("matmul", "dot", "vdot", "mv", "mm"), lambda read, x, y: read.matmul(x, y)),
     "outer": lambda read, x, y: read.einsum("i,j->ij", x, y),
+    "kron": lambda read, x, y: read.kronecker(x, y),
+    **dict.fromkeys(("flatten", "ravel"), lambda read, x: read.reshaped(x, [read.arrays.number(-_ONE)])),
     "t": lambda read, x: read.permuted(x, (-1, -2)),
     "transpose": lambda read, x: read.permuted(x, (*range(len(x.dims) - 2), -1, -2)),
     "permute": lambda read, x, dims: read.permuted(x, dims),
@@ -390,6 +458,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "stack": lambda read, tensors: read.stacked(tensors),
     **dict.fromkeys(("diag", "diagonal"), lambda read, x: read.diagonal(x)),
     "inv": lambda read, x: read.arrays.inverse(read.square(x)),
+    "cholesky": lambda read, x: read.arrays.cholesky(read.square(x)),
     "det": lambda read, x: read.arrays.determinant(read.square(x)),
     "matrix_power": lambda read, x, n: read.matrix_power(x, n),
     "cumsum": lambda read, x, dim: read.cumulated(x, dim),

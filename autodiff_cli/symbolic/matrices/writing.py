@@ -17,7 +17,7 @@ from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
 from autodiff_cli.symbolic.to_tree import expression_tree, with_names_replaced
 
 _ONE, _TWO = Fraction(1), Fraction(2)
-_CALLS = {"inverse": "inv", "determinant": "det", "product": "prod"}
+_CALLS = {"inverse": "inv", "determinant": "det", "product": "prod", "cholesky": "cholesky"}
 _ARRAYS = ("eye", "ones", "zeros")
 _NUMBERS = ("sum", "mean", "prod", "norm", "det", "logdet", "trace", "logsumexp")
 
@@ -55,7 +55,7 @@ class Writer:
         """Return an expression for each length that has a name: ``x.shape[0]``."""
         result: dict[str, Syntax] = {}
         for array in self.arrays.of_symbol.values():
-            if array.kind == "leaf":
+            if array.kind == "leaf" and not array.symbol.name.startswith("%"):
                 for place, length in enumerate(array.dims):
                     shape = new_tree("attribute", name_tree(array.symbol.name), new_token("NAME", "shape"))
                     index = index_tree(shape, number_tree(str(place)))
@@ -86,6 +86,8 @@ class Writer:
             return call_tree(_CALLS[array.kind], self.trees[array.parts[0].symbol])
         if array.kind == "rows":
             return index_tree(call_tree("eye", self.length(array.dims[-1])), subscript(array))
+        if array.kind == "pairs":
+            return self.reshaped(call_tree("eye", self.length(array.dims[0])), array.dims)
         if array.kind == "triangle":
             return call_tree("tril", call_tree("ones", *map(self.length, array.dims)))
         if array.kind in ("identity", "ones"):
@@ -94,12 +96,28 @@ class Writer:
             length = str(self.arrays.length_of(array))
             return self.lengths.get(length, number_tree(length))
         if array.kind == "sum":
-            return self.formula_tree(self._common_products([self._term(part) for part in self._without_ones(array.parts)]))
+            tree = self._sum_tree(array.parts)
+            if len(array.dims) < 2 or unparse(tree).count(".T") <= len(array.parts):
+                return tree
+            (i, j), parts = self.arrays.labels(array), array.parts
+            turned = self._sum_tree([self.arrays.contraction([(part, (i, j))], (j, i)) for part in parts])
+            return min(tree, new_tree("attribute", turned, new_token("NAME", "T")), key=lambda form: len(unparse(form)))
         return self.formula_tree(self._term(array))
+
+    def _sum_tree(self, terms: Sequence[Array]) -> Syntax:
+        """Return the expression of a sum of arrays."""
+        return self.formula_tree(self._common_products([self._term(term) for term in self._without_ones(terms)]))
 
     def length(self, length: Length) -> Syntax:
         """Return the expression of a length."""
         return self.tree(self.arrays.length(length))
+
+    def reshaped(self, tree: Syntax, dims: Sequence[Length]) -> Syntax:
+        """Return an expression of the elements of an array in another shape."""
+        tree = tree.children[1].children[0] if _is_call(tree, "reshape") else tree
+        if len(dims) == 1:
+            return call_tree("flatten", tree)
+        return call_tree("reshape", tree, new_tree("list", *map(self.length, dims)))
 
     def _term(self, array: Array) -> Formula:
         """Return an array as numbers times the symbol of an expression."""
@@ -228,7 +246,7 @@ class Writer:
         done: dict[Formula, Formula] = {}
         for part in in_order([formula]):
             if part.kind == "product":
-                factors = [self._norm(base, exponent, done) for base, exponent in part.parts]
+                factors = [self._norm(base, exponent, done) for base, exponent in self._with_softmax(part.parts)]
                 done[part] = self.algebra.product(factors, part.coefficient)
             elif part.is_call("log") and part.parts[0] in self.arrays.of_symbol:
                 done[part] = self._logarithm(self.arrays.of_symbol[part.parts[0]]) or self.algebra.with_parts(part, done)
@@ -253,6 +271,19 @@ class Writer:
         if inner is not None and isinstance(exponent, Fraction) and (exponent.denominator == 2 or abs(exponent) > 1):
             return self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent
         return done.get(base, base), self.algebra.exponent(done[exponent]) if isinstance(exponent, Formula) else exponent
+
+    def _with_softmax(self, factors: Sequence[tuple[Formula, Exponent]]) -> list[tuple[Formula, Exponent]]:
+        """Replace an exponential and the sum of its elements, which divides it."""
+        exponents = dict(factors)
+        for below, power in factors:
+            total = self.arrays.of_symbol.get(below)
+            inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
+            if inner is None or not isinstance(power, Fraction) or power > 0:
+                continue
+            if exponents.get(self.algebra.call("exp", inner)) == 1:
+                del exponents[self.algebra.call("exp", inner)]
+                exponents |= {self.symbol(call_tree("softmax", self.formula_tree(inner))): _ONE, below: power + 1}
+        return list(exponents.items())
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
         """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or of ``x**2`` over some dimensions, or ``None``."""
@@ -286,7 +317,19 @@ class _Contraction:
             else:
                 self.scalars.append(factor.formula)
         while any(
-            step() for step in (self._select, self._multiply, self._diagonal, self._total, self._matmul, self._scale, self._outer)
+            step()
+            for step in (
+                self._kronecker,
+                self._reshape,
+                self._select,
+                self._multiply,
+                self._diagonal,
+                self._total,
+                self._matmul,
+                self._scale,
+                self._outer,
+                partial(self._reshape, most=len(self.lengths)),
+            )
         ):
             pass
         self.formula = self._finished(array.coefficient)
@@ -351,6 +394,45 @@ class _Contraction:
 
     # Steps
 
+    def _pairs(self) -> list[_Piece]:
+        """Return the pieces that number pairs."""
+        arrays = [(piece, self.arrays.of_symbol.get(piece.formula)) for piece in self.pieces]
+        return [piece for piece, array in arrays if array is not None and array.kind == "pairs"]
+
+    def _kronecker(self) -> bool:
+        """Write numbered pairs of vectors, or of rows and of columns of matrices, as a Kronecker product."""
+        pairs = self._pairs()
+        for numbers in [(one,) for one in pairs] + list(permutations(pairs, 2)):
+            sides = [tuple(piece.labels[side] for piece in numbers) for side in (1, 2)]
+            operands = [piece for side in sides for piece in self.pieces if piece.labels == side]
+            if len(operands) == 2 and all(map(self._is_inner, (*sides[0], *sides[1]))):
+                product = self._call("kron", *(piece.formula for piece in operands))
+                return self._replace([*numbers, *operands], product, tuple(piece.labels[0] for piece in numbers))
+        return False
+
+    def _reshape(self, most: int = 2) -> bool:
+        """Write a factor whose dimension is split into pairs, or whose dimensions are joined to pairs, in another shape.
+
+        Args:
+            most: the largest number of dimensions of that shape.
+        """
+        for pairs in self._pairs():
+            number, *both = pairs.labels
+            for piece in self.pieces:
+                is_swapped = piece.labels == tuple(both[::-1])
+                before = tuple(both) if is_swapped else piece.labels
+                old, new = ([number], both) if number in before else (both, [number])
+                place = before.index(old[0]) if old[0] in before else 0
+                if piece is pairs or [*before[place : place + len(old)]] != old or not all(map(self._is_inner, old)):
+                    continue
+                labels = (*before[:place], *new, *before[place + len(old) :])
+                if len(labels) > most:
+                    continue
+                tree = self._tree(self._transposed(piece.formula) if is_swapped else piece.formula)
+                tree = self.writer.reshaped(tree, [self.lengths[label] for label in labels])
+                return self._replace([pairs, piece], self.writer.symbol(tree), labels)
+        return False
+
     def _select(self) -> bool:
         """Write products of rows of an identity matrix as indices, ``A[:, 0]``, and those of a triangle as cumulative sums."""
         for rows, other in permutations(self.pieces, 2):
@@ -373,6 +455,8 @@ class _Contraction:
         """Multiply two factors with the same labels element by element."""
         for first, second in combinations(self.pieces, 2):
             if sorted(first.labels) != sorted(second.labels) or len(set(first.labels)) < len(first.labels):
+                continue
+            if first.labels != second.labels and len(first.labels) > 2:
                 continue
             inner = [label for label in first.labels if self._is_inner(label)]
             if inner and (len(inner) < len(first.labels) or len(inner) == 1):
@@ -480,7 +564,7 @@ class _Contraction:
     def _outer(self) -> bool:
         """Write a product of vectors with different labels as an outer product."""
         for first, second in combinations(self.pieces, 2):
-            if len(first.labels) == len(second.labels) == 1 and first.labels != second.labels:
+            if len(first.labels) == len(second.labels) == 1 and {*first.labels, *second.labels} <= {*self.labels}:
                 if self.labels.index(first.labels[0]) > self.labels.index(second.labels[0]):
                     first, second = second, first
                 if self.lengths[second.labels[0]] == 1 and second.formula is self.arrays.ones(1).formula:

@@ -216,6 +216,7 @@ _OPERATIONS = ("add", "sub", "mul", "div", "pow", "neg", "matmul")
 _CALLS: dict[str, Callable[[Sequence[_Part]], Syntax | None]] = {
     "sum": _total,
     "solve": lambda x: _matmul(call_tree("inv", x[0].tree), x[1].tree),
+    "kron": lambda x: new_tree("kronecker", x[0].tree, x[1].tree),
     "outer": lambda x: _matmul(x[0].tree, transposed(x[1].tree)),
     **dict.fromkeys(("dot", "vdot", "mv", "mm", "matmul"), lambda x: _product(*x)),
     **dict.fromkeys(("t", "transpose"), lambda x: transposed(x[0].tree)),
