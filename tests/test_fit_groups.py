@@ -147,7 +147,9 @@ def test_the_message_names_the_row_where_the_model_is_not_finite() -> None:
 
 def test_labels_are_numbers_or_text_as_in_the_file(tmp_path: Path) -> None:
     rows = "".join(f"{{}},{x},{2 * x}\n" for x in (1, 2, 3))
-    for texts, labels in ((("1", "2"), [1, 2]), (("1.5", "2"), [1.5, 2]), (("01", "2"), ["01", "2"]), (("a", "2"), ["a", "2"])):
+    long = "1" * 400  # outside the range of float64
+    numbers, words = ((("1", "2"), [1, 2]), (("1.5", "2"), [1.5, 2])), (("01", "2"), ("a", "2"), (long, "2"))
+    for texts, labels in (*numbers, *((word, list(word)) for word in words)):
         path = tmp_path / "data.csv"
         path.write_text("g,x,y\n" + "".join(rows.format(*[text] * 3) for text in texts))
         found = ad.fit("y = b*x", str(path), at={"b": 1}, by="g")

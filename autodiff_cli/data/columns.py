@@ -239,7 +239,7 @@ def _as_number(label: Any) -> Any:
     if not isinstance(label, str):
         return label
     for kind in (int, float):
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):  # no float has the digits of a long integer
             number = kind(label)
             if str(number) == label and math.isfinite(number):
                 return number
