@@ -165,12 +165,12 @@ class Schedule:
     def __init__(self, parts: ProgramPartition, results: Sequence[Operand], dtype: DType) -> None:
         self.dtype = dtype
         self._parts = parts
-        self._literals: list[tuple[int, Operand]] = []
+        self._literals: list[tuple[int, Operand]] = []  # the registers of constants
         self._registers: dict[Hashable, int] = {}
         self._inputs = list(map(self._register, parts.columns))
         written: dict[Operand, int] = {}  # results that are computed directly in an output array
-        self._outputs: list[tuple[int, int]] = []
-        self._copies: list[tuple[int, int]] = []
+        self._outputs: list[tuple[int, int]] = []  # the registers that are output arrays, and the numbers of these arrays
+        self._copies: list[tuple[int, int]] = []  # the registers that are copied into output arrays
         rows = set(parts.rows)
         for i, result in enumerate(map(resolved, results)):
             if result in rows and result not in written:
@@ -178,10 +178,9 @@ class Schedule:
                 self._outputs.append((self._register(result), i))
             else:
                 self._copies.append((self._register(result), i))
-        self._buffers = Buffers()
-        self._calls = self._kernel_calls(parts.rows, written)
-        long = sum(call.kernel.function not in ARITHMETIC for call in self._calls)
-        self._threads_pay = long >= LONG_SHARE * len(self._calls)
+        self._calls, self._buffers = self._kernel_calls(parts.rows, written)
+        long_calls = sum(call.kernel.function not in ARITHMETIC for call in self._calls)
+        self._threads_pay = long_calls >= LONG_SHARE * len(self._calls)
 
     def _register(self, operand: Operand) -> int:
         """Return the register of an operand, which is numbered on first use."""
@@ -193,8 +192,9 @@ class Schedule:
                 self._literals.append((self._registers[key], operand))
         return self._registers[key]
 
-    def _kernel_calls(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> list[KernelCall]:
-        """Return the kernel calls, and assign buffers to results that are neither outputs nor allocated by their kernel."""
+    def _kernel_calls(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> tuple[list[KernelCall], Buffers]:
+        """Return the kernel calls, and the buffers of results that are neither outputs nor allocated by their kernel."""
+        buffers = Buffers()
         last_reads: dict[Instruction, Instruction] = {}
         for instruction in rows:
             last_reads.update(dict.fromkeys(computing(instruction.operands), instruction))
@@ -206,15 +206,15 @@ class Schedule:
             read = dict.fromkeys(computing(instruction.operands))
             ends = [self._registers[value] for value in read if value in temporary and last_reads[value] is instruction]
             if how.over:  # the result may take the array of an operand
-                self._buffers.release(ends)
+                buffers.release(ends)
             if how.writes and instruction in temporary:
-                self._buffers.take(target, instruction.dtype)
+                buffers.take(target, instruction.dtype)
             if not how.over:
-                self._buffers.release(ends)
-            allocated = tuple(register for register in ends if register not in self._buffers.places)
+                buffers.release(ends)
+            allocated = tuple(register for register in ends if register not in buffers.places)
             stored = instruction in written and not how.writes
             calls.append(KernelCall(how, tuple(map(self._register, instruction.operands)), target, stored, allocated))
-        return calls
+        return calls, buffers
 
     def block_rows(self, rows: int, threads: int) -> int:
         """Return the number of rows of a block, chosen so that all threads process the same number of blocks."""

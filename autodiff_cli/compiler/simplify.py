@@ -118,12 +118,17 @@ def _simplified_where(call: Record, condition: Operand, x: Operand, y: Operand) 
         return x if condition else y
     if condition.is_("logical_not"):
         return call("where", condition.operands[0], y, x)
-    # Inside a branch, the result of a nested choice with the same condition is known.
-    chosen = x.operands[1] if type(x) is Instruction and x.is_("where") and x.operands[0] is condition else x
-    other = y.operands[2] if type(y) is Instruction and y.is_("where") and y.operands[0] is condition else y
-    if chosen is not x or other is not y:
-        return call("where", condition, chosen, other)
+    first, second = _branch(x, condition, 1), _branch(y, condition, 2)
+    if first is not x or second is not y:
+        return call("where", condition, first, second)
     return x if identity(x) == identity(y) else None
+
+
+def _branch(value: Operand, condition: Instruction, position: int) -> Operand:
+    """Return the operand that a nested choice with the same condition selects, at a position; another value unchanged."""
+    if type(value) is Instruction and value.is_("where") and value.operands[0] is condition:
+        return value.operands[position]
+    return value
 
 
 def _simplified_ne(call: Record, x: Operand, y: Operand) -> Operand | None:

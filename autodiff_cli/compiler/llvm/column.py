@@ -107,7 +107,8 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
     if result.name not in KINDS:
         raise Unknown(ufunc.__name__)
-    return KernelColumn(rule_of(ufunc, values[0].kind == "i1")(builder, *values), result)
+    rule = rule_of(ufunc, of_conditions=values[0].kind == "i1")
+    return KernelColumn(rule(builder, *values), result)
 
 
 def vector(builder: Builder, value: Any, dtype: DType) -> Value:

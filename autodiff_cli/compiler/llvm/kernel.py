@@ -117,6 +117,11 @@ def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], res
         "latch": [step, test, "br i1 %more, label %loop, label %done"],
         "done": ["ret void"],
     }
+    return _module_text(builder, blocks)
+
+
+def _module_text(builder: Builder, blocks: Mapping[str, list[str]]) -> str:
+    """Return the module of a kernel, given the instructions of its blocks by label, with the functions that they call."""
     body = "\n".join(f"{label}:\n" + "\n".join(f"  {line}" for line in lines) for label, lines in blocks.items())
     head = "define void @kernel(ptr noalias %in, ptr noalias %same, ptr noalias %out, i64 %rows) #0 {"
     # An aligned stack: a vector that is stored across two lines of the cache is loaded again much later.

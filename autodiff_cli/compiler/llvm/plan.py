@@ -65,14 +65,15 @@ class Plan:
         rows = set(parts.rows)
         self._once = {*parts.scalars, *parts.once}
         read = {op for instruction in parts.rows for op in computing(instruction.operands)}
-        self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]
+        self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]  # what kernels read
+        # The results that are equal in all rows, by their positions.
         self._constant = {i: op for i, op in enumerate(self._results) if op in self._once or type(op) is not Instruction}
         # A kernel writes a result into the first array that it belongs to.
         self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
         self._stages = self._stages_of_rows()
         written = {op for stage in self._stages for op in stage.results}
         direct = {i for op, i in self._first.items() if op in written and op.dtype == dtype}
-        others = [(i, op) for i, op in enumerate(self._results) if i not in self._constant and i not in direct]
+        others = [(i, op) for i, op in enumerate(self._results) if i not in self._constant and i not in direct]  # for a copy
         self._copied = [(i, op) for i, op in others if type(op) is Instruction]
 
     def _stages_of_rows(self) -> list[Stage]:
@@ -129,8 +130,8 @@ class Plan:
         rows = len(out[0])
         constants = self._parts.constants(columns, self.dtype)
         inputs = {variable: columns[variable.variable] for variable in self._parts.columns}
-        ready = all(array.dtype == self.dtype and array.flags.c_contiguous for array in inputs.values())
-        share = SHARE if ready and len(self._stages) == 1 else BLOCK
+        is_direct = all(array.dtype == self.dtype and array.flags.c_contiguous for array in inputs.values())
+        share = SHARE if is_direct and len(self._stages) == 1 else BLOCK
         threads = max(min(threads, rows * len(self._parts.rows) // LEAST), 1)
         step = max(min(share, -(-rows // threads)), 1)  # the number of rows that a thread takes; the quotient is rounded up
         for i, operand in self._constant.items():
