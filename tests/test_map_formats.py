@@ -671,7 +671,7 @@ def test_typed_columns_are_written_as_python_does(words: list[Any], monkeypatch:
     columns = {"w": words, "x": [0.1, 1e300], "i": [7, -8], "f": np.array([0.1, 1e10], np.float32), "b": [True, False]}
     for names in (list(columns), ["w", "x"], ["x", "f", "i"]):
         pq.write_table(pa.table({name: columns[name] for name in names}), "in.parquet")
-        with mock.patch("autodiff_cli.data.writers.text.writable", return_value=None):
+        with mock.patch("autodiff_cli.data.writers.text.as_writable", return_value=None):
             plain = run_map("x", "in.parquet")
         monkeypatch.setattr(native_text, "FAST_FROM", 1)
         monkeypatch.setattr(native_text, "FAST_FROM_THEN", 1)

@@ -126,7 +126,7 @@ def numbered(values: Sequence[Any]) -> tuple[Indices, list[Any]]:
     return codes, list(numbers)
 
 
-def nullable(block: Block, results: Results) -> Results:
+def with_nulls(block: Block, results: Results) -> Results:
     """Return the results for a format that has null: masked where they are nan in rows in which a number is missing."""
     rows = np.array(sorted(block.missing), int)
     return [masked(result, rows[np.isnan(result[rows])]) for result in results]

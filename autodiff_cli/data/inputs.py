@@ -210,6 +210,6 @@ def _copied(file: BinaryIO) -> BinaryIO:
     import tempfile
 
     copy = tempfile.TemporaryFile()  # noqa: SIM115
-    shutil.copyfileobj(file, copy, 1 << 20)
+    shutil.copyfileobj(file, copy)
     copy.seek(0)
     return cast("BinaryIO", copy)

@@ -322,10 +322,11 @@ class RowMap:
         odd[list(block.problems)] = False  # bad rows are already counted
         tally.odd = int(np.count_nonzero(odd))
         if tally.odd:
-            i = int(np.argmax(odd))
-            name, array = next((n, a) for n, a in zip(self.results, results, strict=True) if not np.isfinite(a[i]))
-            tally.first_odd = f"{block.where} {block.lines[i]}: {name} is {array[i]}"
-            tally.first_at = {name: float(block.numbers[column][i]) for name, column in self._columns.items()}
+            row = int(np.argmax(odd))
+            values = {name: array[row] for name, array in zip(self.results, results, strict=True)}
+            name = next(name for name, value in values.items() if not np.isfinite(value))
+            tally.first_odd = f"{block.where} {block.lines[row]}: {name} is {values[name]}"
+            tally.first_at = {name: float(block.numbers[column][row]) for name, column in self._columns.items()}
         return tally
 
     def _run(self, block: Block, values: Mapping[str, NDArray[np.generic]], out: list[Floats]) -> tuple[Block, list[Floats]]:

@@ -199,6 +199,7 @@ def _read(
     places = {i: Slices(data, np.empty(rows, np.int32), np.empty(rows, np.int32)) for i in texts}
     cells = np.empty((rows * len(values), 4), np.int64)
     others = _CellList(cells.ctypes.data, 0, len(cells))
+    # For each output, the addresses of the arrays of columns; none if a column is not read.
     starts, ends = {i: own.starts for i, own in places.items()}, {i: own.ends for i, own in places.items()}
     outputs = [
         (_POINTER * width)(*[columns[i].ctypes.data if i in columns else None for i in range(width)])

@@ -68,7 +68,7 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
         raise PermissionError(errno.EACCES, "Permission denied")
     # The temporary file is in the same folder, because a rename is atomic only within a file system.
     folder, name = os.path.split(target)
-    hidden = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")
+    hidden = os.path.join(folder, f".{name[:200]}.{os.urandom(4).hex()}.tmp")  # a name has at most 255 characters
     try:
         with _nameless(folder) or open(hidden, "x+b") as file:
             yield file

@@ -67,7 +67,7 @@ Buffers = Sequence[bytes | memoryview]
 """Buffers of text, written one after the other."""
 
 
-def writable(column: Column, delimiter: str) -> Array | Slices | None:
+def as_writable(column: Column, delimiter: str) -> Array | Slices | None:
     """Return a column as ``native_text.write_rows`` takes it; ``None`` for other types, and if a cell is null or needs quotes."""
     if isinstance(column, list):
         return None

@@ -132,12 +132,7 @@ class Condition:
             if error.source is not None:
                 error.source = source  # without the variables that stand for comparisons
             raise
-        if self._program.named:
-            message = f"{setting('where')} '{expression}' is several expressions"
-            raise UsageError(message, hint="combine conditions with 'and' or 'or'")
-        if parse(expression).children[-1].kind in ("assignment", "unpack"):
-            message = f"{setting('where')} '{expression}' ends with an assignment, which is not a condition"
-            raise UsageError(message, hint="write == to compare numbers")
+        _check_condition(expression, bool(self._program.named))
         self.variables = tuple(name for name in self._program.variables if name not in self._comparisons)
         self.texts = tuple(dict.fromkeys(column for column, _ in self._comparisons.values()))
         self.columns = {name: lets.get(name, name) for name in (*self.variables, *self.texts)}
@@ -174,3 +169,13 @@ class Condition:
             self._program.run(values, results)
         keep = (results[0] != 0) & ~np.isnan(results[0])
         return block if keep.all() else only(block, keep)
+
+
+def _check_condition(expression: str, is_list: bool) -> None:
+    """Raise ``UsageError`` for a valid expression that is not a condition: a list of several, or an assignment."""
+    if is_list:
+        message = f"{setting('where')} '{expression}' is several expressions"
+        raise UsageError(message, hint="combine conditions with 'and' or 'or'")
+    if parse(expression).children[-1].kind in ("assignment", "unpack"):
+        message = f"{setting('where')} '{expression}' ends with an assignment, which is not a condition"
+        raise UsageError(message, hint="write == to compare numbers")

@@ -103,7 +103,7 @@ def _digits(values: Vector) -> Iterator[tuple[int, Vector]]:
     base = 2.0**_BITS
     mantissas, exponents = np.frexp(values)
     places, shifts = np.divmod(exponents, _BITS)
-    numbers = np.ldexp(mantissas, shifts)
+    numbers = np.ldexp(mantissas, shifts)  # with one digit before the point
     for place in np.unique(places[values != 0]).tolist():
         rest = np.where(places == place, numbers, 0.0)
         for position in range(place, place - _DIGITS, -1):
@@ -155,9 +155,9 @@ class Totals:
         for values in results:
             totals.sums.append(ExactSums(len(keys)))
             totals.sums[-1].add(values, codes)
-        first = np.zeros(block.rows, bool)
-        first[np.unique(codes, return_index=True)[1]] = True
-        totals.firsts = [only(block, first) if block.columns else Block(1, {}, {}, None, block.where, [0])]
+        is_first = np.zeros(block.rows, bool)
+        is_first[np.unique(codes, return_index=True)[1]] = True
+        totals.firsts = [only(block, is_first) if block.columns else Block(1, {}, {}, None, block.where, [0])]
         return totals
 
     def add(self, more: Totals) -> None:
@@ -217,6 +217,5 @@ def _keys(values: list[Any]) -> list[Hashable]:
 
 def _key(value: Any) -> Hashable:
     """Return a key that is equal for equal values; in Python, nan is not equal to nan, but 1 is equal to true."""
-    if isinstance(value, str) or (isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)):
-        return value
-    return (json_text(value),)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    return value if is_number or isinstance(value, str) else (json_text(value),)

@@ -62,7 +62,7 @@ def split(file: Input, most: int) -> list[Input]:
 
 
 def _cuts(reader: Reader, path: str, file: Input, most: int) -> Cuts:
-    """Return where a file is cut, so that a partition has at most a number of bytes of text, or of rows."""
+    """Return where a file is cut, so that a partition has at most ``most`` bytes of text, or rows of another format."""
     if file.format.unit == "lines":
         return _line_cuts(path, file.format.delimiter, cast("TextReader", reader).line, most)
     if file.format.unit == "groups":

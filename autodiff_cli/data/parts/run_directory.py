@@ -69,7 +69,7 @@ def facts_of(job: Job, inputs: Sequence[Input], template: str, most: int) -> Fac
 def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[FolderRun]:
     """Make the hidden folder in a folder of output files, or find that of an unfinished run.
 
-    At exit, the hidden folder is removed, unless the run can be continued.
+    At exit, the hidden folder is removed, unless the run can be continued.  An error of a row also removes the output files.
 
     Args:
         target: the output: ``out/`` or ``out/*.csv``.
@@ -99,7 +99,7 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
         except AutodiffError as error:
             continues = type(error) in _PASSING
             if not continues:
-                held.close()
+                held.close()  # so that workers stop before the files are removed
                 _remove_files(folder, template)
             elif error.hint is None and _has_records(hidden):
                 error.hint = f"continue the run with {setting('resume')}"

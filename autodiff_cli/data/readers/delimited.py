@@ -186,11 +186,11 @@ class DelimitedReader(TextReader):
     def _cells(self, data: bytes, request: ReadRequest) -> Cells | None:
         """Return the cells that machine code reads; ``None`` if the csv module has to read them."""
         copies = () if request.raw == self.delimiter else request.copies
-        texts = {*request.texts, *(name for name in copies if request.text or name not in request.numbers)}
-        if texts and pyarrow_if_there() is None:
+        text_names = {*request.texts, *(name for name in copies if request.text or name not in request.numbers)}
+        if text_names and pyarrow_if_there() is None:
             return None
-        numbers, positions = ([self.columns.index(name) for name in names] for names in (request.numbers, texts))
-        return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, positions)
+        numbers, texts = ([self.columns.index(name) for name in names] for names in (request.numbers, text_names))
+        return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, texts)
 
     def _block(self, rows: _Rows | _ReadRows, raw: list[str] | bytes | None, request: ReadRequest, bad: BadRows) -> Block:
         """Return rows as a block; ``raw`` is their text if it is copied to the output."""

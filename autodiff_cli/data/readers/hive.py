@@ -27,9 +27,9 @@ def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]
     As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
     """
     rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]
-    texts = {text for row in rows for text in row.items()}
-    others = {key for key, text in texts if text != _NULL and not _is_int32(text)}
-    return [{unquote(key): _value(text, key not in others) for key, text in row.items()} for row in rows]
+    items = {item for row in rows for item in row.items()}
+    text_keys = {key for key, text in items if text != _NULL and not _is_int32(text)}
+    return [{unquote(key): _value(text, key not in text_keys) for key, text in row.items()} for row in rows]
 
 
 def _is_int32(text: str) -> bool:
@@ -63,9 +63,12 @@ class HiveReader:
     @property
     def schema(self) -> Any:
         """The Arrow schema of the file and of the partition columns; ``None`` if the file does not have one."""
-        schema, pa = self._inside.schema, pyarrow_if_there
-        for name, (_, kind) in self._values.items() if schema is not None else ():
-            schema = schema.append(pa().field(name, pa().type_for_alias(kind)))
+        schema = self._inside.schema
+        if schema is None:
+            return None
+        pa = pyarrow_if_there()
+        for name, (_, kind) in self._values.items():
+            schema = schema.append(pa.field(name, pa.type_for_alias(kind)))
         return schema
 
     def pieces(self) -> Iterator[Any]:
@@ -106,6 +109,7 @@ class HiveReader:
                 bad.add_cell(i, line, name, value)
         if not bad.messages:
             return block
+        # The reader of the file has already removed the rows that it skipped, so that ``bad`` does not count them.
         skipped, first = (block.bad, block.first_bad) if request.on_error == "skip" else (0, "")
         bad.messages.update(block.problems)
         block = bad.applied_to(block)

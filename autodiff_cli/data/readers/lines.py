@@ -48,11 +48,11 @@ class TextReader(Reader):
         super().__init__(source, file)
         self.line = source.first
         self.total = file_size(file)
-        self._most: int | None = None
+        self._span_bytes: int | None = None  # the number of bytes to read; ``None`` for all
         if source.span is not None:
             begin, end = source.span
             file.seek(begin)
-            self._most = end - begin
+            self._span_bytes = end - begin
         self._soon = soon
         self._unbuffered = source.unbuffered
         # A buffered file has read1, which BinaryIO does not declare.
@@ -60,7 +60,7 @@ class TextReader(Reader):
         self.parallel = find_spec("llvmlite") is not None  # machine code releases Python's global lock
         self._chunks = self.chunks()
         self._begun = b""  # the lines from the first row on in the same chunk
-        self._rest = b""
+        self._rest = b""  # the beginning of a line at the end of what was read
         self.ended = False
 
     def chunks(self) -> Iterator[bytes]:
@@ -129,7 +129,7 @@ class TextReader(Reader):
         """Read the next bytes of the file, up to the end of the part to read; ``ended`` says whether they are the last."""
         is_early = self._soon and self.total is None and not self.done
         size = min(CHUNK, FIRST) if is_early else CHUNK
-        size = size if self._most is None else min(size, self._most - self.done)
+        size = size if self._span_bytes is None else min(size, self._span_bytes - self.done)
         try:
             data: bytes = self._read(size)
             self.ended = not data

@@ -44,7 +44,7 @@ def mapped(file: Any, name: str) -> Array:
         if not isinstance(path, str) or not os.path.isfile(path):
             path = os.path.join(folder, "array.npy")
             with open(path, "wb") as copy:
-                shutil.copyfileobj(file, copy, 1 << 20)
+                shutil.copyfileobj(file, copy)
         array: Array = np.asarray(np.lib.format.open_memmap(path, "r", max_header_size=_LONGEST_HEADER))
     if not array.shape:
         raise DataError(f"{name} contains one number, not rows")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from autodiff_cli.arrays import Floats
-from autodiff_cli.data.column_values import WITHOUT_VIEWS, dense, nullable, without_views
+from autodiff_cli.data.column_values import WITHOUT_VIEWS, dense, with_nulls, without_views
 from autodiff_cli.data.row_blocks import ArrowArray, Block, OutputStyle, Reader, Results, Writer
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import plain
@@ -44,9 +44,9 @@ class ArrowWriter(Writer):
         self._out: Any = None  # the writer of pyarrow
         self._schema: Any = None
         self._empty: _Columns = [], []  # columns without rows, whose types are those of an output without rows
-        self._waiting: list[Any] = []
+        self._waiting: list[Any] = []  # the batches of the next table, whose size is the next two numbers
         self._rows = self._bytes = 0
-        self._dictionaries: dict[int, ArrowArray] = {}
+        self._dictionaries: dict[int, ArrowArray] = {}  # the last dictionary of each column
         # One table is compressed while the next one is computed.
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
         self._written: Future[None] | None = None
@@ -65,7 +65,7 @@ class ArrowWriter(Writer):
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
         columns = [block.columns[name] for name in self._copies]
         columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-        return columns, list(map(self._array, nullable(block, results)))
+        return columns, list(map(self._array, with_nulls(block, results)))
 
     def _array(self, numbers: Floats) -> ArrowArray:
         """Return numbers as an Arrow array; without nulls, in a way that does not import the masked arrays of NumPy."""
@@ -94,7 +94,7 @@ class ArrowWriter(Writer):
             self._empty = encoded
             return
         self._open(encoded)
-        arrays = [self._fitting(column, i) for i, column in enumerate(columns)]
+        arrays = [self._as_field(column, i) for i, column in enumerate(columns)]
         batch = self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema)
         while self._rows + batch.num_rows >= self._group_rows:
             end = self._group_rows - self._rows
@@ -170,7 +170,7 @@ class ArrowWriter(Writer):
             raise DataError(f"column '{name}' has values of several types", hint=f"use {setting('no_keep')} to drop it") from None
         return self._arrow.string() if self._arrow.types.is_null(kind) else kind
 
-    def _fitting(self, column: _Column, i: int) -> Any:
+    def _as_field(self, column: _Column, i: int) -> Any:
         """Return a column as an array of the type of the column ``i`` in the schema; raise ``DataError`` if it does not fit."""
         kind = self._schema.field(i).type
         try:
@@ -178,11 +178,10 @@ class ArrowWriter(Writer):
                 return self._arrow.array(column, kind)
             if not self._arrow.types.is_dictionary(kind):
                 column = dense(column)
-            elif not self._arrow.types.is_dictionary(column.type):
+                return column if column.type == kind else column.cast(kind)
+            if not self._arrow.types.is_dictionary(column.type):
                 column = column.dictionary_encode()
-            if self._arrow.types.is_dictionary(kind):
-                return column if self._is_parquet and column.type == kind else self._encoded(column, kind, i)
-            return column if column.type == kind else column.cast(kind)
+            return column if self._is_parquet and column.type == kind else self._encoded(column, kind, i)
         except (self._arrow.ArrowException, OverflowError) as error:
             message = f"column '{self._schema.field(i).name}' is {kind} in the first rows, but not in later ones: {error}"
             hint = f"use {setting('no_keep')} to drop the input columns, or {setting('format', 'ndjson')}, which takes any value"

@@ -26,7 +26,7 @@ class TableWriter(Writer):
         self._rows = 0
 
     def encode(self, block: Block, results: Results) -> _Ends:
-        """Return the first and last rows of a block."""
+        """Return the number of rows of a block, its first rows, and the last rows that are not among them."""
         columns = [*(block.columns[name] for name in self._copies), *results]
         ends = (slice(MOST_ROWS), slice(max(MOST_ROWS, block.rows - _HALF), None))
         first, last = (list(zip(*(python_values(column[part]) for column in columns), strict=True)) for part in ends)

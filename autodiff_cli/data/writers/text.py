@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from autodiff_cli.data.column_values import cell_values, json_text, nullable
+from autodiff_cli.data.column_values import cell_values, json_text, with_nulls
 from autodiff_cli.data.compression import CompressedFile
 from autodiff_cli.data.native_text import Lines, Part, is_fast, is_writable, write_rows
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
-from autodiff_cli.data.row_texts import CELL, Buffers, json_texts, number_texts, row_texts, slices, writable
+from autodiff_cli.data.row_texts import CELL, Buffers, as_writable, json_texts, number_texts, row_texts, slices
 from autodiff_cli.report.machine_readable import delimited, markdown, markdown_line
 
 
@@ -26,6 +26,7 @@ class TextWriter(Writer):
         return [self._file.pack(encoded)] if isinstance(self._file, CompressedFile) and any(encoded) else encoded
 
     def write(self, encoded: Buffers) -> None:
+        """Append rows, the first of them after the header."""
         for buffer in (self._head, *encoded):
             self._file.write(buffer)
         self._head = b""
@@ -78,7 +79,7 @@ class DelimitedWriter(TextWriter):
             return [("", Lines(block.raw)), *((self.raw, array) for array in results)]
         if block.raw is not None or not is_fast(CELL * block.rows * len([*self._copies, *results])):
             return None
-        values = [writable(column, self.raw) for column in (*(block.columns[name] for name in self._copies), *results)]
+        values = [as_writable(column, self.raw) for column in (*(block.columns[name] for name in self._copies), *results)]
         parts: list[Part] = [(self.raw if i else "", value) for i, value in enumerate(values) if value is not None]
         return parts if len(parts) == len(values) else None
 
@@ -112,7 +113,7 @@ class NdjsonWriter(TextWriter):
 
     def _objects(self, block: Block, results: Results) -> list[str]:
         """Return each row as an object: that of the input with the results, or one of the copied columns and the results."""
-        numbers = list(map(json_texts, nullable(block, results)))
+        numbers = list(map(json_texts, with_nulls(block, results)))
         if block.raw is not None:
             appended = map(self._appended.__mod__, zip(*numbers, strict=True))
             # Each line contains exactly one object, without surrounding space.
@@ -126,7 +127,7 @@ class NdjsonWriter(TextWriter):
         if not block.rows:
             return []
         if isinstance(block.raw, bytes):
-            columns = [array if is_writable(array) else slices(json_texts(array)) for array in nullable(block, results)]
+            columns = [array if is_writable(array) else slices(json_texts(array)) for array in with_nulls(block, results)]
             members = [(f", {json_text(name)}: ", column) for name, column in zip(self._results, columns, strict=True)]
             return [write_rows(block.rows, [("", Lines(block.raw, cut=1)), *members], "}\n", json=True)]
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
