@@ -22,7 +22,7 @@ FLOORS = {
     "numerics": 1.5,
     "ops": 2,
     **dict.fromkeys(("nn", "optim", "utils", "func", "linalg", "special", "compiler"), 3),
-    "language": 1455,
+    "language": 4,
     "evaluation": 5,
     "precise": 6,
     "notes": 7,
