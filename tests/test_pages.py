@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from xml.etree import ElementTree
 
 import pytest
 
 from autodiff_cli.cli.commands import COMMANDS
+from autodiff_cli.plotting.picture import THEMES
 from tests import pages
 from tests.pages import commands, errors, kinks, objects
 from tests.pages.expressions_at_kinks import CASES
@@ -87,6 +89,12 @@ def test_a_declaration_says_where_pytorch_answers_something_else(op: kinks.Funct
         if not kinks.agree(kinks.ours(op, edge, order), RECORDED[kinks.edge_key(op, edge, order)]["torch"])
     ]
     assert not different or re.search(r"PyTorch\w* ", op.convention), f"convention= of {op.name} is silent about {different}"
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_the_program_of_the_pictures_draws_a_fit(name: str) -> None:
+    program = runpy.run_path(str(ROOT / "docs" / "images" / "make.py"))
+    assert THEMES[name].paper in program["fit_drawing"](name).decode()
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])

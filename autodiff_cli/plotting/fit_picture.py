@@ -81,13 +81,13 @@ def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, fl
     return low - share * wide, high + share * wide
 
 
-def fit_picture(plot: FittedPlot, kind: str) -> bytes:
-    """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
+def fit_picture(plot: FittedPlot, kind: str, theme: str = "light") -> bytes:
+    """Return the contents of a picture file of a kind, ``svg``, ``png`` or ``pdf``, with a ``light`` or ``dark`` theme.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
-    return render_figure(kind, "light", HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
+    return render_figure(kind, theme, HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:

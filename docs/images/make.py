@@ -15,8 +15,7 @@ from rich.text import Text
 
 from autodiff_cli.cli.main import main
 from autodiff_cli.derivatives.evaluate import evaluate
-from autodiff_cli.plotting.fit_picture import fit_picture as fitted_picture
-from autodiff_cli.plotting.model import Looks
+from autodiff_cli.plotting.fit_picture import fit_picture
 from autodiff_cli.plotting.picture import drawn
 from autodiff_cli.plotting.plot import plot
 from autodiff_cli.report.result_tables import result_parts
@@ -88,13 +87,18 @@ PLOTS = (("plot-curves", "sin(3*x)/x + abs(x - 1)", "x=-4:4"), ("plot-field", "s
 
 DATA = HERE.parent / "data" / "decay.csv"
 
+
+def fit_drawing(theme: str) -> bytes:
+    """Return the picture of a fit."""
+    return fit_picture(drawing(fit("counts = n0*exp(-k*t)", str(DATA), at={"n0": 1000, "k": 0.1})), "svg", theme)
+
+
 if __name__ == "__main__":
     graphs()
     lesson()
-    fitted = drawing(fit("counts = n0*exp(-k*t)", str(DATA), at={"n0": 1000, "k": 0.1}))
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"table-{name}.svg").write_text(draw(theme), encoding="utf-8")
-        (HERE / f"fit-{name}.svg").write_bytes(fitted_picture(fitted, "svg", Looks(theme=name)))
+        (HERE / f"fit-{name}.svg").write_bytes(fit_drawing(name))
         for file, expression, over in PLOTS:
             picture = drawn(plot(expression, [over], theme=name), "svg")
             (HERE / f"{file}-{name}.svg").write_bytes(picture)
