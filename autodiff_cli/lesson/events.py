@@ -46,16 +46,14 @@ class TensorLine:
     span: Span
 
 
-@dataclass(slots=True, eq=False)
-class PassStart:
+class PassStart(NamedTuple):
     """The start of a backward pass: its first tensor, and the gradient of the pass with respect to this tensor."""
 
     root: str
     gradient: Array
 
 
-@dataclass(slots=True, eq=False)
-class HookChange:
+class HookChange(NamedTuple):
     """A hook that changed the gradient of a tensor in a backward pass."""
 
     name: str
@@ -63,8 +61,7 @@ class HookChange:
     after: Array
 
 
-@dataclass(slots=True, eq=False)
-class Contribution:
+class Contribution(NamedTuple):
     """A contribution of a node to the gradient of one of its inputs."""
 
     step: ExplainedStep

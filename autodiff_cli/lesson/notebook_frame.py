@@ -40,16 +40,16 @@ class Lesson:
             recorder.record(source)
             self.html = program.to_html("program", recorder, precision)
             self._notes = recorder.notes
-            self._parts = _parts(recorder, precision)
-        else:
-            if not isinstance(source, (Explanation, Plot, Field)):
-                raise ArgumentError(
-                    f"Lesson takes a program, an explanation or a plot, not {type_name(source)}",
-                    hint="make an explanation with explain, and a plot with plot",
-                )
+            self._parts = _program_parts(recorder, precision)
+        elif isinstance(source, (Explanation, Plot, Field)):
             self.html = page.to_html(source, precision) if isinstance(source, Explanation) else plot.to_html(source, precision)
             self._notes = source.notes
             self._parts = result_parts(source, precision)
+        else:
+            raise ArgumentError(
+                f"Lesson takes a program, an explanation or a plot, not {type_name(source)}",
+                hint="make an explanation with explain, and a plot with plot",
+            )
 
     def __str__(self) -> str:
         return drawn(self._parts, "never").strip("\n")
@@ -65,8 +65,8 @@ class Lesson:
         return f"{frame}\n<details><summary>The lesson as text</summary>\n{text}</details>\n"
 
 
-def _parts(recorder: Recorder, precision: int) -> list[Renderable]:
-    """Return a program, its tensors at the end, and its error."""
+def _program_parts(recorder: Recorder, precision: int) -> list[Renderable]:
+    """Return a program, the table of its tensors at the end if a statement ended, and its error if there was one."""
     ends = [event for event in recorder.events if isinstance(event, StatementEnd)]
     rows = [row._asdict() for row in ends[-1].after.values()] if ends else []
     parts: list[Renderable] = [f"{recorder.source.rstrip()}\n"]

@@ -31,10 +31,11 @@ class Numbers:
         self.precision = precision
 
     def text(self, value: Array | float) -> str:
+        """Return a number or an array as text, in which -0 is 0."""
         return human(unsigned_zeros(value), self.precision)
 
     def known(self, value: Array | None) -> dict[str, object] | None:
-        """Return a number, or ``None`` if it is unknown."""
+        """Return the data of a number, as ``number`` does; ``None`` stands for an unknown number."""
         return None if value is None else self.number(value)
 
     def number(self, value: Array) -> dict[str, object]:
@@ -44,6 +45,7 @@ class Numbers:
         return {"text": self.text(value), **shape, **({"condition": True} if array.dtype == np.bool_ else {})}
 
     def step(self, step: ExplainedStep) -> dict[str, object]:
+        """Return the data of a step of a backward pass."""
         return {
             "names": step.names,
             "operation": unparse(step.operation),
@@ -53,16 +55,17 @@ class Numbers:
             "contributions": [self.contribution(contribution) for contribution in step.contributions],
         }
 
-    def contribution(self, made: CotangentContribution) -> dict[str, object]:
+    def contribution(self, part: CotangentContribution) -> dict[str, object]:
+        """Return the data of a contribution to a gradient, with the local derivative if it is known."""
         return {
-            "to": made.to,
-            "formula": None if made.formula is None else unparse(made.formula),
-            "rule": made.words,
-            "local": self.known(made.local),
-            "value": self.number(made.value),
-            "total": self.number(made.total),
-            "broadcast": broadcast_text(made) if made.is_broadcast else None,
-            "masked": made.masked,
+            "to": part.to,
+            "formula": None if part.formula is None else unparse(part.formula),
+            "rule": part.words,
+            "local": self.known(part.local),
+            "value": self.number(part.value),
+            "total": self.number(part.total),
+            "broadcast": broadcast_text(part) if part.is_broadcast else None,
+            "masked": part.masked,
         }
 
 
@@ -72,38 +75,34 @@ _MARK = re.compile(r"\{(title|about|style|at|data|code|script)\}")
 
 
 def to_html(result: Explanation, precision: int) -> str:
-    """Return the page of an explanation.
-
-    Args:
-        result: an explanation.
-        precision: the number of significant digits.
+    """Return the page of an explanation with ``precision`` significant digits.
 
     Raises:
         LimitError: if it has more than ``MOST_LINES`` lines, unless limits are lifted.
     """
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
-    source, fixed = "", None
+    source, reason = "", None
     try:
         source = code(result)
-    except AutodiffError as error:
-        fixed = error.message
-    data = {**lesson.content(), "fixed": fixed if result.given else None}
-    return written(result.expression, {name: lesson.text(value) for name, value in result.given.items()}, data, source)
+    except AutodiffError as error:  # the page shows why its inputs are fixed
+        reason = error.message
+    data = {**lesson.content(), "fixed": reason if result.given else None}
+    return page_html(result.expression, {name: lesson.text(value) for name, value in result.given.items()}, data, source)
 
 
-def written(
+def page_html(
     title: str, at: Mapping[str, object], data: dict[str, object], source: str = "", kind: str = "lesson", about: str = ""
 ) -> str:
-    """Return a page.
+    """Return the text of a page, which is its template in ``assets/`` with texts, data and programs in place of its marks.
 
     Args:
         title: the heading of the page.
         at: the inputs, which are shown below the heading.
-        data: what the page shows.
-        source: JavaScript that computes the numbers again for other inputs.
+        data: what the page shows, as an object for JSON.
+        source: JavaScript that computes the numbers again for other inputs; empty if it cannot.
         kind: the name of the assets, ``lesson`` or ``plot``.
-        about: a sentence above the heading that says what the page is.
+        about: a sentence above the heading that says what the page is; empty for no sentence.
     """
     # A "<" inside a script could end it; JSON has another spelling of it.
     content = json.dumps(finite_or_text(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -121,6 +120,7 @@ def written(
 
 
 def _asset(name: str) -> str:
+    """Return the text of a file in ``assets/``, without newlines at its end."""
     return (files("autodiff_cli.lesson") / "assets" / name).read_text(encoding="utf-8").rstrip("\n")
 
 
@@ -132,7 +132,9 @@ class _Lesson(Numbers):
         self.result = result
 
     def content(self) -> dict[str, object]:
+        """Return the data that the page shows; without a backward pass, it has neither a start nor steps nor ends."""
         result, sweep = self.result, self.result.sweep
+        steps, ends = ([], []) if sweep is None else (sweep.steps, sweep.accumulated)
         names = {line.name for line in result.forward}
         return {
             "expression": result.expression,
@@ -143,18 +145,18 @@ class _Lesson(Numbers):
             "notes": [note["message"] for note in result.notes],
             "lines": [self.line(line, names) for line in result.forward],
             "start": None if sweep is None else {**self.number(sweep.start), "values": plain(np.ravel(sweep.start))},
-            "steps": [] if sweep is None else [self.step(step) for step in sweep.steps],
-            "ends": []
-            if sweep is None
-            else [
+            "steps": [self.step(step) for step in steps],
+            "ends": [
                 {"name": end.name, "parts": [self.number(value) for _, value in end.parts], "value": self.number(end.value)}
-                for end in sweep.accumulated
+                for end in ends
             ],
         }
 
     def line(self, line: ForwardLine, names: set[str]) -> dict[str, object]:
+        """Return the data of a line of the forward pass; its inputs are those names of lines, ``names``, that it contains."""
         operation = unparse(line.operation)
         leaf = operation == line.name
+        operands = [] if leaf else [node.children[0].text for node in free_name_nodes(line.operation)]
         return {
             "name": line.name,
             "operation": operation,
@@ -164,7 +166,5 @@ class _Lesson(Numbers):
             "leaf": leaf,
             "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),
             "grad_fn": None if line.node is None else type(line.node).__name__,
-            "inputs": []
-            if leaf
-            else [name for node in free_name_nodes(line.operation) if (name := node.children[0].text) in names],
+            "inputs": [name for name in operands if name in names],
         }

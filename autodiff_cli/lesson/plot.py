@@ -23,10 +23,9 @@ from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.ranges import Range
 from autodiff_cli.language.parser import parse
-from autodiff_cli.lesson.page import written
+from autodiff_cli.lesson.page import page_html
 from autodiff_cli.lesson.recomputing import MOST_ELEMENTS
 from autodiff_cli.limits import check_count
-from autodiff_cli.plotting.discontinuities import Discontinuity
 from autodiff_cli.plotting.layout import has_vertical_line, mark_circles, panels, shown_marks, value_range
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.wording import plural
@@ -43,12 +42,7 @@ MOST_INSTRUCTIONS = {1: 10_000, 2: 1_000}
 
 
 def to_html(plot: Plot | Field, precision: int) -> str:
-    """Return the page of a plot.
-
-    Args:
-        plot: the plot.
-        precision: the number of significant digits.
-    """
+    """Return the page of a plot with ``precision`` significant digits."""
     over = [plot.over] if isinstance(plot, Plot) else list(plot.over)
     used = {name for program in plot.source.programs for name in free_names(parse(program))}
     given = {name: np.asarray(value) for name, value in plot.source.at.items() if name in used}
@@ -63,7 +57,7 @@ def to_html(plot: Plot | Field, precision: int) -> str:
         "fixed": function.fixed,
         **(_curves(plot, function.source) if isinstance(plot, Plot) else _field(plot, function.source)),
     }
-    return written(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot", ABOUT)
+    return page_html(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot", ABOUT)
 
 
 class _Function(NamedTuple):
@@ -81,6 +75,7 @@ class _Function(NamedTuple):
 
 
 def _function(plot: Plot | Field, over: Sequence[Range], given: Mapping[str, Array]) -> _Function:
+    """Return the function of a page: of the ranges ``over`` and the inputs ``given``, or else of the ranges, or else none."""
     try:
         check_count(sum(value.size for value in given.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
         return _Function(_code(plot, over, given), True, None)
@@ -99,16 +94,16 @@ def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array])
 
     It returns the value and its derivatives with respect to the variables with ranges, for each program.
     """
-    shapes = {**{each.name: () for each in over}, **{name: value.shape for name, value in moved.items()}}
+    names = [each.name for each in over]
+    shapes = {**dict.fromkeys(names, ()), **{name: value.shape for name, value in moved.items()}}
     fixed = {name: np.asarray(value) for name, value in {**plot.source.at, **plot.source.const}.items() if name not in shapes}
     trees = [parse(program) for program in plot.source.programs]
     elements, values = trace_elements(plot.expression, trees, shapes, new_leaves(fixed, np.dtype("float64"), ()), "float64")
-    wanted = terms([each.name for each in over], _orders(plot))
+    variables = dict(zip(names, elements, strict=False))  # they come first in ``shapes``, and each of them is one element
     results: list[Operand] = []
-    by = dict(zip(shapes, elements, strict=False))  # the variables with ranges come first, and each of them is one element
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for value in values:
-            results += derivatives(value, {each.name: by[each.name] for each in over}, wanted)
+            results += derivatives(value, variables, terms(names, _orders(plot)))
     tape = elements[0].tape
     check_count(len(tape.instructions), MOST_INSTRUCTIONS[len(over)], "the values take {} operations, more than the limit of {}")
     return results_in_javascript(tape, results, [element.variable for element in elements], NAME)
@@ -120,7 +115,7 @@ def _orders(plot: Plot | Field) -> int:
 
 
 def _curves(plot: Plot, source: str) -> dict[str, object]:
-    """Return the data of curves; points are in units of the axes."""
+    """Return the data of curves, in units of the axes; samples are omitted if the page has the ``source`` that computes them."""
     several = len(plot.source.programs) > 1
     count = _orders(plot) + 1
     shown = shown_marks(plot)
@@ -133,18 +128,18 @@ def _curves(plot: Plot, source: str) -> dict[str, object]:
         "log": plot.scale.log,
         "window": None if plot.y_range is None else list(plot.scale.ends("y", *plot.y_range)),
         "panels": [list(panel.curves) for panel in panels(plot)],
-        "circles": [circle for mark in shown for circle in _circles(mark)],
+        "circles": [
+            {"curve": mark.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)}
+            for mark in shown
+            for circle in mark_circles(mark)
+        ],
         "lines": [mark.at for mark in shown if has_vertical_line(mark)],
         "samples": None if source else {"x": plot.samples.xs.tolist(), "curves": plot.samples.ys.tolist()},
     }
 
 
-def _circles(mark: Discontinuity) -> list[dict[str, object]]:
-    return [{"curve": mark.curve, "x": circle.x, "y": circle.y, "filled": bool(circle.filled)} for circle in mark_circles(mark)]
-
-
 def _field(plot: Field, source: str) -> dict[str, object]:
-    """Return the data of a field; rows of samples are in the order of the second variable."""
+    """Return the data of a field; samples, by the second variable, are omitted if the page has the ``source`` of a function."""
     shown = np.where(plot.discontinuous, np.nan, plot.value)
     gradient = np.empty((0, 0, 0)) if plot.gradient is None else plot.gradient
     return {
@@ -160,16 +155,10 @@ ABOUT_FIT = "A fit of autodiff: move the pointer to read the curve, its bands an
 
 
 def fit_to_html(plot: FittedPlot, precision: int) -> str:
-    """Return the page of a fit.
-
-    Args:
-        plot: what the plot of the fit shows.
-        precision: the number of significant digits.
-    """
+    """Return the page of a fit with ``precision`` significant digits."""
     left, right, _, _ = plot.window
     x, y, error, residuals = plot.thinned()
     shown = f"The page shows {len(x):,} of {plural(len(plot.x), 'row')}." if len(x) < len(plot.x) else None
-
     data: dict[str, object] = {
         "expression": plot.title,
         "precision": precision,
@@ -190,4 +179,4 @@ def fit_to_html(plot: FittedPlot, precision: int) -> str:
             "new": plain(plot.new),
         },
     }
-    return written(plot.title, {}, data, kind="plot", about=ABOUT_FIT)
+    return page_html(plot.title, {}, data, kind="plot", about=ABOUT_FIT)

@@ -13,7 +13,7 @@ from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.evaluation.evaluation import TensorRow
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.lesson.events import Contribution, Event, HookChange, PassStart, StatementEnd, StoredGradient, TensorLine
-from autodiff_cli.lesson.page import Numbers, written
+from autodiff_cli.lesson.page import Numbers, page_html
 from autodiff_cli.lesson.recording import Recording
 from autodiff_cli.wording import listed
 
@@ -39,30 +39,26 @@ def to_html(file: str, recorder: Recording, precision: int) -> str:
     lesson = _ProgramPage(recorder, precision)
     first = recorder.source.partition("\n")[0]
     title = first.lstrip("# ").rstrip() if first.startswith("#") else ""
-    return written(title or os.path.basename(file), {}, lesson.content())
+    lesson.add_scenes()
+    return page_html(title or os.path.basename(file), {}, lesson.content())
 
 
 class _ProgramPage(Numbers):
-    """The data of a page.
-
-    Attributes:
-        scenes: the scenes so far.
-    """
+    """The data of a page, whose scenes are added one by one."""
 
     def __init__(self, recorder: Recording, precision: int) -> None:
         super().__init__(precision)
         self.recorder = recorder
         self.scenes: list[Scene] = []
-        self._begin = 0
-        self._symbol = ""
-        self._passed = False
-        self._cells: dict[str, list[str]] = {}
+        self._begin = 0  # the number of scenes before the statement that runs
+        self._root = ""  # the first tensor of the last backward pass; empty before the first pass
+        self._cells: dict[str, list[str]] = {}  # the cells of the table, by the name of the row
 
-    def content(self) -> dict[str, object]:
-        events = self.recorder.events
+    def add_scenes(self) -> None:
+        """Add all scenes: the start, those of the events, and the end, the error or the limit of the lesson."""
         first = "The program has not run yet. Each statement runs in turn; a tensor exists from the statement on that makes it."
         self.add("start", "Before the program runs", [first])
-        for event in events:
+        for event in self.recorder.events:
             self.add_event(event)
         if self.recorder.cut:
             self.add_cut()
@@ -70,7 +66,10 @@ class _ProgramPage(Numbers):
             self.add_error(self.recorder.error)
         elif not self.recorder.cut:
             self.add_end()
-        lines = [event for event in events if isinstance(event, TensorLine)]
+
+    def content(self) -> dict[str, object]:
+        """Return the data of the page; ``until`` is the scene after which the picture leaves out a tensor."""
+        lines = [event for event in self.recorder.events if isinstance(event, TensorLine)]
         until = last_scenes(self.scenes, lines, set() if self._last is None else self._last.called.values())
         return {
             "program": self.recorder.source,
@@ -84,10 +83,9 @@ class _ProgramPage(Numbers):
         """The end of the last statement."""
         return next((event for event in reversed(self.recorder.events) if isinstance(event, StatementEnd)), None)
 
-    def add(self, phase: str, title: str, words: Iterable[str], span: Span = (0, 0), **more: object) -> Scene:
-        scene: Scene = {"phase": phase, "title": title, "words": " ".join(words), "span": span, **more}
-        self.scenes.append(scene)
-        return scene
+    def add(self, phase: str, title: str, words: Iterable[str], span: Span = (0, 0), **more: object) -> None:
+        """Add a scene with its sentences, ``words``, the place in the program, and further data of a scene."""
+        self.scenes.append({"phase": phase, "title": title, "words": " ".join(words), "span": span, **more})
 
     def line(self, line: TensorLine) -> dict[str, object]:
         """Return the data of a tensor."""
@@ -122,35 +120,35 @@ class _ProgramPage(Numbers):
         """Add the scene in which a tensor is made."""
         operation = unparse(line.operation)
         value = "" if line.value is None else self.text(line.value)
-        sides = [line.name, *([operation] if line.traced and operation != line.name else []), *([value] if value else [])]
+        operations = [operation] if line.traced and operation != line.name else []
+        equation = " = ".join([line.name, *operations, *([value] if value else [])])
         title = f"Compute {line.name}" if line.traced else f"The leaf {line.name}"
         in_pass = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
         words = ["The backward pass is itself recorded, because of create_graph=True."] if in_pass else []
-        words.append(_birth(line))
+        words.append(_sentence_on_tensor(line))
         if line.label and line.name != line.label and not line.label.endswith(".grad"):
             words.append(f"The name `{line.label}` now refers to this tensor, which is called {line.name} in the picture.")
         phase = "backward" if in_pass else "forward"
-        self.add(phase, title, words, line.span, node=line.name, equations=[" = ".join(sides)], values={line.name: value})
+        self.add(phase, title, words, line.span, node=line.name, equations=[equation], values={line.name: value})
 
     # Backward passes
 
     def add_pass_start(self, event: PassStart) -> None:
         """Add the scene in which a backward pass begins."""
         name, gradient = event.root, event.gradient
-        self._symbol, self._passed = name, True
+        self._root = name
         words = [f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."]
         if np.any(np.asarray(gradient) != 1):
             words = [f"The backward pass starts at `{name}` with the given gradient."]
-        text = self.text(gradient)
-        equations = [f"{_derivative(name, name)} = {text}"]
-        scene = self.add("backward", "Start the backward pass", words, node=name, equations=equations)
-        scene.update(symbol=name, gradients={name: text})
+        text, differential = self.text(gradient), f"d({name})" if name.endswith(".grad") else f"d{name}"
+        equations, gradients = [f"{differential}/{differential} = {text}"], {name: text}
+        self.add("backward", "Start the backward pass", words, node=name, equations=equations, symbol=name, gradients=gradients)
 
     def add_hook(self, event: HookChange) -> None:
         """Add the scene in which a hook changes a gradient."""
         name, before, after = event.name, self.text(event.before), self.text(event.after)
         words = [f"A hook on `{name}` changes the gradient before the node uses it."]
-        equations = [f"d{self._symbol}/d{name} = {before}  →  {after}"]
+        equations = [f"d{self._root}/d{name} = {before}  →  {after}"]
         gradients = {name: after}
         span = self.scenes[-1]["span"]
         self.add("backward", f"A hook on {name}", words, span, node=name, equations=equations, gradients=gradients)
@@ -165,18 +163,20 @@ class _ProgramPage(Numbers):
             self.add_stored_gradient(one, event)
         self.add_saved_values(event, bool(passes))
         words, equations, values = self.effects(event)
-        is_new = len(self.scenes) > self._begin
+        has_scenes = len(self.scenes) > self._begin
         if passes and not event.stored and not event.failed:
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
         if event.caught:
             words.append(f"The statement raises an error, which the program handles: {event.caught}")
-        if event.output and not (is_new or words):
+        if event.output and not (has_scenes or words):
             words.append("The value is printed.")
-        if not (words or is_new or event.failed) and event.quiet:
+        has_effect = words or has_scenes or event.failed
+        if event.quiet and not has_effect:
             return
-        if words or not (is_new or event.failed):
+        if words or not has_effect:
             words = words or [self.sentence_without_effect(event)]
-            self.add("statement", _one_line(self.recorder.source, span), words, span, equations=equations, values=values)
+            title = " ".join(self.recorder.source[slice(*span)].split())  # on one line
+            self.add("statement", title, words, span, equations=equations, values=values)
         self.complete_scenes(event)
 
     def add_saved_values(self, event: StatementEnd, has_pass: bool) -> None:
@@ -197,7 +197,8 @@ class _ProgramPage(Numbers):
         gone = dict.fromkeys(self._cells.keys() - event.after.keys())
         for name in gone:
             del self._cells[name]
-        last["rows"] = {**last.get("rows", {}), **self.changed_rows(event.after), **gone}
+        self.show_rows(event.after)
+        last["rows"].update(gone)
         last["output"] = last.get("output", "") + event.output
         for scene in self.scenes[self._begin :]:
             scene["line"], scene["turn"] = event.tree.span, event.turn
@@ -207,7 +208,7 @@ class _ProgramPage(Numbers):
         rows = {} if self._last is None else self._last.after
         equations = [f"{name}.grad = {self.text(row.grad)}" for name, row in rows.items() if row.grad is not None]
         words = "These gradients are stored." if equations else "No gradient is stored."
-        if not self._passed:
+        if not self._root:
             words = "No backward pass ran, so no tensor has a gradient."
         notes = [f"Note: {note['message']}." for note in self.recorder.notes]
         self.add("end", "The program has ended", [words, *notes], equations=equations)
@@ -226,13 +227,23 @@ class _ProgramPage(Numbers):
 
     def add_stored_gradient(self, one: StoredGradient, event: StatementEnd) -> None:
         """Add the scene in which a gradient arrives in ``.grad``."""
-        name, old = one.name, one.before
-        terms = [*([] if old is None else [old]), *event.parts.get(name, [])]
-        total = self.text(one.after)
+        name, total = one.name, self.text(one.after)
+        terms = [*([] if one.before is None else [one.before]), *event.parts.get(name, [])]
         expected = sum(np.asarray(term) for term in terms) if terms else None
-        as_sum = expected is not None and np.allclose(expected, one.after, rtol=1e-4, equal_nan=True)
-        written = _sum([self.text(term) for term in terms])
-        equation = f"{name}.grad = {written} = {total}" if as_sum and len(terms) > 1 else f"{name}.grad = {total}"
+        is_sum = expected is not None and np.allclose(expected, one.after, rtol=1e-4, equal_nan=True)  # also in float32
+        sum_text = " + ".join([self.text(term) for term in terms]).replace("+ -", "- ")
+        equation = f"{name}.grad = {sum_text} = {total}" if is_sum and len(terms) > 1 else f"{name}.grad = {total}"
+        words = self.sentences_on_storage(one)
+        if not is_sum and one.leaf and terms:
+            words.append(f"A hook changed the gradient, which was {sum_text}, before it was stored.")
+        if name not in event.called.values():
+            words.append("No name of the program refers to this tensor, so the program cannot read this gradient.")
+        self.add("backward", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
+        self.show_rows({label: row for label, row in event.after.items() if event.called[label] == name})
+
+    def sentences_on_storage(self, one: StoredGradient) -> list[str]:
+        """Return the sentences that say why a gradient is stored, and what it is added to."""
+        name, old = one.name, one.before
         if one.leaf:
             words = [f"`{name}` is a leaf, so its gradient is stored in `{name}.grad`."]
         else:
@@ -240,15 +251,8 @@ class _ProgramPage(Numbers):
         if old is not None:
             words.append(f"`{name}.grad` had the value {self.text(old)} from before, and a backward pass adds to it.")
             if np.any(old):
-                words.append(f"So it is not the gradient of `{self._symbol}` alone.")
-        if not as_sum and one.leaf and terms:
-            words.append(f"A hook changed the gradient, which was {written}, before it was stored.")
-        if name not in event.called.values():
-            words.append("No name of the program refers to this tensor, so the program cannot read this gradient.")
-        self.add("backward", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
-        self.scenes[-1]["rows"] = self.changed_rows(
-            {label: row for label, row in event.after.items() if event.called[label] == name}
-        )
+                words.append(f"So it is not the gradient of `{self._root}` alone.")
+        return words
 
     # Statements
 
@@ -258,12 +262,12 @@ class _ProgramPage(Numbers):
         equations: list[str] = []
         values: dict[str, str] = {}
         stored = {one.name for one in event.stored}
-        first = {tensor: name for name, tensor in reversed([*event.called.items()])}
+        first_names = {tensor: name for name, tensor in reversed([*event.called.items()])}
         for name, new in event.after.items():
             old, tensor = event.before.get(name), event.called[name]
             if name in event.aliases:
                 words.append(f"`{name}` is another name of the tensor `{tensor}`.")
-            if name not in event.same or old is None or first[tensor] != name:
+            if name not in event.same or old is None or first_names[tensor] != name:
                 continue  # another tensor, or a second name of one
             words += _changed_flags(name, old, new)
             if not np.array_equal(old.value, new.value, equal_nan=True):
@@ -271,8 +275,8 @@ class _ProgramPage(Numbers):
                 equations.append(f"{name} = {self.text(old.value)}  →  {after}")
                 why = ", because recording is off" if new.requires_grad and not event.recording else ""
                 words.append(f"`{name}` changes in place. The change is not recorded{why}.")
-            if tensor not in stored and not _same(old.grad, new.grad):
-                words.append(_reset(name, new.grad))
+            if tensor not in stored and not _is_same_gradient(old.grad, new.grad):
+                words.append(_sentence_on_new_gradient(name, new.grad))
                 equations.append(f"{name}.grad = {'None' if new.grad is None else self.text(new.grad)}")
         return words, equations, values
 
@@ -290,25 +294,21 @@ class _ProgramPage(Numbers):
             method = tree.children[1].children[1].text
         return _CALLS.get(method, "The statement changes no tensor.")
 
-    def changed_rows(self, rows: Mapping[str, TensorRow]) -> dict[str, list[str]]:
-        """Return the cells of the rows that differ from those of the last scene."""
+    def show_rows(self, rows: Mapping[str, TensorRow]) -> None:
+        """Show rows in the table of the last scene, unless the table shows the same cells already."""
         new = {name: cells for name, row in rows.items() if (cells := self.cells(row)) != self._cells.get(name)}
         self._cells.update(new)
-        return new
+        self.scenes[-1].setdefault("rows", {}).update(new)
 
     def cells(self, row: TensorRow) -> list[str]:
+        """Return the texts of a row of the table."""
         flags = (row.requires_grad, row.is_leaf, row.retains_grad)
         gradient = "None" if row.grad is None else self.text(row.grad)
         return [row.name, self.text(row.value), gradient, *map(str, flags), row.grad_fn or "None"]
 
 
-def _one_line(source: str, span: Span) -> str:
-    """Return a statement on one line."""
-    return " ".join(source[slice(*span)].split())
-
-
-def _birth(line: TensorLine) -> str:
-    """Return the sentence on a new tensor."""
+def _sentence_on_tensor(line: TensorLine) -> str:
+    """Return the sentence on a new tensor: what it is, and whether and why its operation is recorded."""
     if line.grad_fn is not None:
         saved = f" It saves {line.saved}." if line.saved else ""
         return f"The operation runs, and the graph records {line.grad_fn} for the backward pass.{saved}"
@@ -326,10 +326,6 @@ def _birth(line: TensorLine) -> str:
     return "The operation runs. Nothing is recorded, because its result does not have a derivative."
 
 
-def _derivative(of: str, by: str) -> str:
-    return "/".join(f"d({name})" if name.endswith(".grad") else f"d{name}" for name in (of, by))
-
-
 def _changed_flags(name: str, old: TensorRow, new: TensorRow) -> list[str]:
     """Return the sentences on a tensor that keeps its gradient or requires grad from now on, or does not any more."""
     words = []
@@ -342,8 +338,8 @@ def _changed_flags(name: str, old: TensorRow, new: TensorRow) -> list[str]:
     return words
 
 
-def _reset(name: str, gradient: Array | None) -> str:
-    """Return the sentence on a gradient that a statement changed without a backward pass."""
+def _sentence_on_new_gradient(name: str, gradient: Array | None) -> str:
+    """Return the sentence on a gradient that a statement set without a backward pass, or removed if it is ``None``."""
     if gradient is None:
         return f"`{name}.grad` is None again: the next backward pass stores a new gradient."
     if not np.any(gradient):
@@ -351,14 +347,11 @@ def _reset(name: str, gradient: Array | None) -> str:
     return f"`{name}.grad` changes without a backward pass."
 
 
-def _same(one: Array | None, other: Array | None) -> bool:
+def _is_same_gradient(one: Array | None, other: Array | None) -> bool:
+    """Return whether two gradients are equal; ``None`` stands for no gradient."""
     if one is None or other is None:
         return one is other
     return bool(np.array_equal(one, other, equal_nan=True))
-
-
-def _sum(texts: Sequence[str]) -> str:
-    return " + ".join(texts).replace("+ -", "- ")
 
 
 def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[TensorLine], alive: Iterable[str]) -> dict[str, int]:
@@ -373,11 +366,12 @@ def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[TensorLine]
     recorded = {line.name for line in lines if line.grad_fn is not None}
     used: dict[str, int] = {}
     for at, scene in enumerate(scenes):
-        for name in _named(scene):
-            used.update(dict.fromkeys((name, *(inputs[name] if name in scene.get("values", ()) else ())), at))
+        for name in _names_in_scene(scene):
+            operands = inputs[name] if name in scene.get("values", ()) else []
+            used.update(dict.fromkeys([name, *operands], at))
     turns = [scene.get("turn", "") for scene in scenes]
     last = len(scenes) - 1
-    until = {name: _end(turns, at) if turns[at] else last for name, at in used.items()}
+    until = {name: _end_of_pass(turns, at) if turns[at] else last for name, at in used.items()}
     until.update(dict.fromkeys(alive, last))
     for line in reversed(lines):  # a node keeps the nodes of its inputs
         for name in line.inputs if line.name in recorded else ():
@@ -385,14 +379,14 @@ def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[TensorLine]
     return {name: at for name, at in until.items() if at < last}
 
 
-def _end(turns: Sequence[str], at: int) -> int:
-    """Return the last scene of the pass of a scene, with the passes of loops inside of it."""
+def _end_of_pass(turns: Sequence[str], at: int) -> int:
+    """Return the last scene of the pass of a loop around scene ``at``; ``turns`` are the passes of each scene: ``i = 0, j = 1``."""
     own = turns[at]
     following = (i for i in range(at, len(turns)) if turns[i] != own and not turns[i].startswith(f"{own}, "))
     return next(following, len(turns)) - 1
 
 
-def _named(scene: Mapping[str, Any]) -> set[str]:
+def _names_in_scene(scene: Mapping[str, Any]) -> set[str]:
     """Return the names of the tensors that a scene shows or changes."""
     part = {scene["part"]["to"], *scene["step"]["names"]} if "part" in scene else set()
     node = {scene["node"]} if scene.get("node") else set()

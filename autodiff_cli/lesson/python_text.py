@@ -41,18 +41,14 @@ class Statement(NamedTuple):
 
 
 class PythonText:
-    """The text of a Python program.
-
-    Attributes:
-        source: the text.
-    """
+    """The text of a Python program, which is the attribute ``source``."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self._lines = source.split("\n")
-        self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
-        self._spans: dict[CodeType, list[Span]] = {}
-        self._trees: dict[Span, Syntax] = {}
+        self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]  # the place of each line
+        self._spans: dict[CodeType, list[Span]] = {}  # the places of the instructions
+        self._trees: dict[Span, Syntax] = {}  # the trees that ``tree`` has returned
 
     def statements(self) -> dict[int, Statement]:
         """Return the statement of each line on which one begins or continues; several on one line are one.
@@ -62,30 +58,30 @@ class PythonText:
         """
         statements: dict[int, Statement] = {}
         for statement, loops in _statements(ast.parse(self.source)):
-            compound = isinstance(getattr(statement, "body", None), list)
-            first = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
-            if compound:
-                body = statement.body[0]  # type: ignore[attr-defined]
-                last = max(first, min(each.lineno for each in (body, *getattr(body, "decorator_list", ()))) - 1)
-                span = self._starts[first - 1] + len(self._lines[first - 1]) - len(self._lines[first - 1].lstrip()), 0
-                span = span[0], self._starts[last - 1] + len(self._lines[last - 1].partition("#")[0].rstrip())
+            first, body = _first_line(statement), getattr(statement, "body", None)
+            before = statements.get(first)
+            if isinstance(body, list):
+                last = max(first, _first_line(body[0]) - 1)
+                tree = Syntax(_kind(statement), [], "", self._head_span(first, last))
             else:
                 last = statement.end_lineno or first
-                span = self._place(first, statement.col_offset), self._place(last, statement.end_col_offset or 0)
-            before = statements.get(first)
-            if before is not None and not compound:
-                span = min(before.tree.span[0], span[0]), span[1]
-            tree = self.tree(span) if not compound else Syntax(_kind(statement), [], "", span)
+                start, end = self._place(first, statement.col_offset), self._place(last, statement.end_col_offset or 0)
+                tree = self.tree((start if before is None else min(before.tree.span[0], start), end))
             quiet = _is_quiet(statement) and (before is None or before.quiet)
             statements.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, loops, isinstance(statement, _LOOPS))))
         return statements
 
+    def _head_span(self, first: int, last: int) -> Span:
+        """Return the place of the lines of the head of a compound statement, without blanks and a comment at its ends."""
+        start = self._starts[first - 1] + len(self._lines[first - 1]) - len(self._lines[first - 1].lstrip())
+        return start, self._starts[last - 1] + len(self._lines[last - 1].partition("#")[0].rstrip())
+
     def span(self, code: CodeType, instruction: int) -> Span:
-        """Return the place of an instruction of the program, by its offset in bytes."""
+        """Return the place of an instruction of the program, by its offset in bytes; an instruction has two bytes."""
         if code not in self._spans:
             self._spans[code] = [
                 (0, 0) if a is None or b is None or c is None or d is None else (self._place(a, c), self._place(b, d))
-                for a, b, c, d in code.co_positions()
+                for a, b, c, d in code.co_positions()  # the first and the last line, the first and the last column
             ]
         return self._spans[code][instruction // 2]
 
@@ -95,13 +91,14 @@ class PythonText:
             self._trees[span] = self._read(span)
         return self._trees[span]
 
-    def with_modules(self, tree: Syntax) -> Span:
+    def span_with_modules(self, tree: Syntax) -> Span:
         """Return the place of an expression with the modules before the name of a function: ``torch.log(x)``."""
         start, end = tree.span
         before = _MODULES.search(self.source, max(0, start - _LONGEST), start) if tree.kind == "call" else None
         return (start if before is None else before.start(), end)
 
     def _read(self, span: Span) -> Syntax:
+        """Parse a part of the text for ``tree``."""
         try:
             trees = parse_statements(self.source[: span[1]], span[0])
         except ParseError:
@@ -127,7 +124,14 @@ def _statements(module: ast.Module) -> Iterator[tuple[ast.stmt, Loops]]:
         pending += [(child, loops) for child in ast.iter_child_nodes(node)]
 
 
+def _first_line(statement: ast.stmt) -> int:
+    """Return the number of the line on which a statement begins, with its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def _kind(statement: ast.stmt) -> str:
+    """Return the kind of the syntax tree of a compound statement."""
     return "class" if isinstance(statement, ast.ClassDef) else "definition" if isinstance(statement, _SCOPES) else "python"
 
 

@@ -79,13 +79,14 @@ class _Evaluator(TracingEvaluator):
     uses: dict[str, list[Operands]] | None = None
 
     def name(self, node: Syntax) -> Any:
+        """Return the value of a name, which is a new use of a tensor unless the name is local to a function."""
         value = super().name(node)
         text = node.children[0].text
         if self.uses is None or text in self._scope or not isinstance(value, Tracer):
             return value
-        used = _shaped([_used(value.tape, operand) for operand in value._data.flat], value.shape)
-        self.uses.setdefault(text, []).append(used)
-        return as_tensor(value.tape, used)
+        use = _shaped([_use(value.tape, operand) for operand in value._data.flat], value.shape)
+        self.uses.setdefault(text, []).append(use)
+        return as_tensor(value.tape, use)
 
 
 class _Tracing:
@@ -109,26 +110,28 @@ class _Tracing:
 
     def values(self) -> list[Operand]:
         """Trace all lines, and return the elements of their values."""
-        return [operand for line in self.result.forward for operand in self.traced(line).flat]
+        return [operand for line in self.result.forward for operand in self.trace_line(line).flat]
 
-    def traced(self, line: ForwardLine) -> Operands:
-        given = line.name in self.result.given
-        tensor = self.input(np.shape(self.result.given[line.name])) if given else self.operation(line)
+    def trace_line(self, line: ForwardLine) -> Operands:
+        """Trace an input or an operation, give the result the name of the line, and return its elements."""
+        if line.name in self.result.given:
+            tensor = self.input(np.shape(self.result.given[line.name]))
+        else:
+            self.evaluator.uses = self.uses[line.name] = {}
+            tensor = self.value(line.operation)
         if line.value is None or tensor.shape != np.shape(line.value):
             raise _unknown(unparse(line.operation))
         self.evaluator.names[line.name] = tensor
         return as_operands(tensor)
 
     def input(self, shape: tuple[int, ...]) -> Tensor:
+        """Return the next input, whose elements are new variables of the tape."""
         names = [f"input{len(self.inputs) + i}" for i in range(int(np.prod(shape)))]
         self.inputs += names
         return as_tensor(self.tape, _shaped([self.tape.variable(name) for name in names], shape))
 
-    def operation(self, line: ForwardLine) -> Tensor:
-        self.evaluator.uses = self.uses[line.name] = {}
-        return self.value(line.operation)
-
     def value(self, tree: Syntax) -> Tensor:
+        """Return the value of an expression, traced on the tape; an operation that fails is ``NotRecordable``."""
         try:
             return self.evaluator.tensors.as_tensor(self.evaluator.evaluate(tree))
         except NotRecordable:
@@ -140,36 +143,37 @@ class _Tracing:
         """Return the elements of the local derivative and of the value of each contribution."""
         output = as_operands(self.evaluator.names[self.result.output])
         total = self.sum([self.tape.call("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
-        parts = [
-            (self.arrived(step, contribution), step, contribution) for step in sweep.steps for contribution in step.contributions
-        ]
+        steps = [(step, contribution) for step in sweep.steps for contribution in step.contributions]
+        parts = [(self.uses_of_input(step, contribution), step, contribution) for step, contribution in steps]
         wrt = [operand for uses, _, _ in parts for use in uses for operand in use.flat]
         if any(type(operand) is not Instruction for operand in wrt):
             raise _unknown(self.result.expression)
-        slopes = iter(gradient(total, [operand for operand in wrt if type(operand) is Instruction]))
+        slopes = iter(gradient(total, [operand for operand in wrt if type(operand) is Instruction]))  # of all uses, in order
         self.evaluator.uses = None
         results: list[Operand] = []
         for uses, step, contribution in parts:
             if contribution.local is not None:
                 results += self.local(step, contribution, np.shape(contribution.local))
-            parts_of_uses = [[next(slopes) for _ in use.flat] for use in uses]
-            results += [self.sum(each) for each in zip(*parts_of_uses, strict=True)]
+            slopes_of_uses = [[next(slopes) for _ in use.flat] for use in uses]
+            results += [self.sum(each) for each in zip(*slopes_of_uses, strict=True)]
         return results
 
-    def arrived(self, step: ExplainedStep, made: CotangentContribution) -> list[Operands]:
-        """Return the uses of an input whose gradients are the parts of a contribution."""
-        uses = self.uses.get(step.names[0], {}).get(made.to, []) if len(step.names) == 1 else []
-        same = [other for other in step.contributions if other.to == made.to]
+    def uses_of_input(self, step: ExplainedStep, contribution: CotangentContribution) -> list[Operands]:
+        """Return the uses of an input whose gradients are the parts of a contribution, if uses and contributions match."""
+        uses = self.uses.get(step.names[0], {}).get(contribution.to, []) if len(step.names) == 1 else []
+        same = [other for other in step.contributions if other.to == contribution.to]
         if not uses or len(same) not in (1, len(uses)):
             raise _unknown(unparse(step.operation))
-        return uses if len(same) == 1 else [uses[same.index(made)]]
+        return uses if len(same) == 1 else [uses[same.index(contribution)]]
 
-    def local(self, step: ExplainedStep, made: CotangentContribution, shape: tuple[int, ...]) -> list[Operand]:
-        if made.formula is None:
+    def local(self, step: ExplainedStep, contribution: CotangentContribution, shape: tuple[int, ...]) -> list[Operand]:
+        """Return the elements of the local derivative of a contribution, computed by its formula and broadcast to ``shape``."""
+        if contribution.formula is None:
             raise NotRecordable(f"the derivative of {unparse(step.operation)} does not have a formula")
-        return list(np.broadcast_to(as_operands(self.value(made.formula)), shape).flat)
+        return list(np.broadcast_to(as_operands(self.value(contribution.formula)), shape).flat)
 
     def sum(self, operands: Sequence[Operand]) -> Operand:
+        """Return the sum of operands, computed on the tape."""
         total, *rest = operands
         for operand in rest:
             total = self.tape.call("add", total, operand)
@@ -177,13 +181,14 @@ class _Tracing:
 
 
 def _shaped(operands: Sequence[Operand], shape: tuple[int, ...]) -> Operands:
+    """Return operands, in row-major order, as an array of objects."""
     array = np.empty(len(operands), object)
     array[:] = operands
     return array.reshape(shape)
 
 
-def _used(tape: Tape, operand: Operand) -> Operand:
-    """Append an instruction with the value of an operand, which may be a constant, for one use of it."""
+def _use(tape: Tape, operand: Operand) -> Operand:
+    """Append an instruction for one use of an operand and return it; an operand that is not a float remains itself."""
     if type(operand) is not float and (type(operand) is not Instruction or operand.dtype.kind != "f"):
         return operand
     use = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))
@@ -192,4 +197,5 @@ def _used(tape: Tape, operand: Operand) -> Operand:
 
 
 def _unknown(operation: str) -> NotRecordable:
+    """Return the error of an operation whose numbers the page cannot compute."""
     return NotRecordable(f"the page cannot compute {operation} from its inputs")

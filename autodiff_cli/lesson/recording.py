@@ -53,7 +53,7 @@ class ProgramTensor(NamedTuple):
 
 
 class Recording(ABC):
-    """The events of a program; a subclass runs the program.
+    """The events of a program; a subclass runs the program, and calls ``__init__`` once it knows the names of the program.
 
     Attributes:
         events: the events so far.
@@ -70,8 +70,7 @@ class Recording(ABC):
     current: Syntax
     functions: dict[str, UserFunction]
 
-    def _begin_recording(self) -> None:
-        """Set the state before the first statement; a subclass calls this once it knows the names of the program."""
+    def __init__(self) -> None:
         self.events: list[Event] = []
         self.error: AutodiffError | None = None
         self.cut = False
@@ -128,13 +127,15 @@ class Recording(ABC):
         freed = [name for node, name in self._visited.items() if node._saved is None]
         same = {name for name in self._state if called.get(name) == self.called[name]}
         aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
-        ended = StatementEnd(tree, before, self._state, {**self.called}, same, aliases, self._parts, freed, self._retains)
-        ended.output, ended.failed, ended.turn, ended.quiet, ended.caught = output, failed, turn, quiet, caught
-        ended.recording, ended.stored = self._recorded, self._stored_gradients()
-        self._add_event(ended)
+        stored, after = self._stored_gradients(), {**self.called}
+        end = StatementEnd(tree, before, self._state, after, same, aliases, self._parts, freed, self._retains, output, failed, turn)
+        end.recording, end.stored, end.quiet, end.caught = self._recorded, stored, quiet, caught
+        self._gradients.update({gradient.name: gradient.after for gradient in stored})
+        self._gradients.update({self.called[name]: row.grad for name, row in self._state.items()})
+        self._add_event(end)
 
     def _stored_gradients(self) -> list[StoredGradient]:
-        """Return the gradients that the backward passes of this statement stored, and remember all gradients."""
+        """Return the gradients that the backward passes of this statement stored: those that they reached or changed."""
         gradients = []
         for name, tensor in self._tensors.items() if self._visited or self._parts else ():
             if not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
@@ -143,13 +144,10 @@ class Recording(ABC):
             reached = name in self._parts and (self._accumulates or tensor.retains_grad)
             if reached or before is None or not np.array_equal(before, after, equal_nan=True):
                 gradients.append(StoredGradient(name, tensor.is_leaf, before, after))
-            self._gradients[name] = after
-        for name, row in self._state.items():
-            self._gradients[self.called[name]] = row.grad
         return gradients
 
     def _add_event(self, event: Event) -> None:
-        """Add an event, until there are too many."""
+        """Add an event, unless there are too many: then the rest of the program is not recorded, and ``cut`` is true."""
         self.cut = self.cut or (len(self.events) >= MOST_EVENTS and not lifted())
         if not self.cut:
             self.events.append(event)
@@ -175,22 +173,26 @@ class Recording(ABC):
                 operation = tree.children[-1] if tree.kind == "assignment" else name_tree(expression)
                 self._add_named(tensor, name, operation, expression, tree.span)
             self.called[name] = self._known.of_tensor(tensor)
-            gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-            if gradient is not None and not self._known.of_tensor(gradient):
-                label = f"{name}.grad"
-                if gradient._edge is not None:
-                    self._add_named(gradient, label, name_tree(label), label, tree.span)
-                else:
-                    self._known.add(NamedTensor(label, label, gradient))
+            self._name_gradient(tensor, f"{name}.grad", tree.span)
+
+    def _name_gradient(self, tensor: Tensor, label: str, span: Span) -> None:
+        """Give the gradient of a tensor a name, if it has none; one with a graph, from ``create_graph``, is a new tensor."""
+        gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+        if gradient is None or self._known.of_tensor(gradient):
+            return
+        if gradient._edge is not None:
+            self._add_named(gradient, label, name_tree(label), label, span)
+        else:
+            self._known.add(NamedTensor(label, label, gradient))
 
     def _add_named(self, tensor: Tensor, label: str, operation: Syntax, expression: str, span: Span) -> None:
-        """Add a tensor whose operation was not seen."""
-        shown = {old: name_tree(new) for old, new in self.called.items()}
-        self._add(ProgramTensor(tensor, lambda: filled_in(operation, shown), expression, span, False), label)
+        """Add a tensor whose operation was not traced: ``operation`` describes it in the names of the program."""
+        lesson_names = {old: name_tree(new) for old, new in self.called.items()}
+        self._add(ProgramTensor(tensor, lambda: filled_in(operation, lesson_names), expression, span, False), label)
 
-    def _add(self, made: ProgramTensor, label: str) -> None:
-        """Add a tensor, after the nodes behind it that no tensor of the program has."""
-        tensor, operation, expression, span, traced = made
+    def _add(self, result: ProgramTensor, label: str) -> None:
+        """Add a tensor, whose name in the program is ``label``, after the nodes behind it that no tensor of the program has."""
+        tensor, operation, expression, span, traced = result
         name, own = self._new_name(label), tensor.grad_fn
         nodes = [] if own is None else self._new_nodes(own)
         self._add_leaves(nodes, span)
@@ -224,7 +226,7 @@ class Recording(ABC):
     def _tensor_line(
         self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span
     ) -> TensorLine:
-        """Return the event of a new tensor, with the tensors that it was computed from and what its node saves."""
+        """Return the event of a new tensor, with its inputs and what its ``node`` saves; a leaf has no node."""
         inputs = [text for part in free_name_nodes(operation) if (text := part.children[0].text) in self._lines and text != name]
         if node is not None:
             self._shown[node] = operation

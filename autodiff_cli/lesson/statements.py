@@ -19,9 +19,9 @@ class Recorder(Interpreter, Recording):
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__(variables, dtype)
         self.tensors.listing, self.tensors.steps = True, []
-        self._loops: list[str] = []
-        self._marks = [0, 0]
-        self._begin_recording()
+        self._loops: list[str] = []  # the indices of the loops that run
+        self._marks = [0, 0]  # the numbers of steps and of results that were recorded
+        Recording.__init__(self)
         for name, tensor in variables.items():
             self._add_named(tensor, name, name_tree(name), name, (0, 0))
 
@@ -40,6 +40,7 @@ class Recorder(Interpreter, Recording):
             self.error = error
 
     def _run_one(self, tree: Syntax) -> None:
+        """Run a statement, and record it even if it fails."""
         self._begin_statement()
         self.tensors.listing = not self.cut
         failed = True
@@ -52,6 +53,7 @@ class Recorder(Interpreter, Recording):
             self._end_statement(tree, output, failed, ", ".join(f"{name} = {self.names[name]}" for name in self._loops))
 
     def turns(self, node: Syntax) -> Generator[Syntax]:
+        """Run a loop as the interpreter does, and know its index while it runs."""
         if node.kind != "for":
             return (yield from super().turns(node))
         self._loops.append(node.children[0].text)
@@ -75,6 +77,7 @@ class Recorder(Interpreter, Recording):
         return [(name, value) for name, value in self.names.items() if isinstance(value, Tensor) and name != LAST]
 
     def _new_tensors(self, tree: Syntax) -> list[ProgramTensor]:
+        """Return the tensors since the last call, each at the place of its step, or else of the statement ``tree``."""
         steps, results = self.tensors.steps or [], self.tensors.entries
         places: dict[int, Span] = {}
         for step in steps[self._marks[0] :]:
@@ -82,8 +85,9 @@ class Recorder(Interpreter, Recording):
             places.update({id(result): step.tree.span for result in step.results})
         new = results[self._marks[1] :]
         self._marks = [len(steps), len(results)]
-        return [self._of_step(tensor, expression, places.get(id(tensor), tree.span)) for tensor, expression in new]
+        return [self._program_tensor(tensor, expression, places.get(id(tensor), tree.span)) for tensor, expression in new]
 
-    def _of_step(self, tensor: Tensor, expression: str, span: Span) -> ProgramTensor:
+    def _program_tensor(self, tensor: Tensor, expression: str, span: Span) -> ProgramTensor:
+        """Return a tensor with its operation, which is known only after the nodes behind the tensor have names."""
         traced = self._known.step(tensor) is not None
         return ProgramTensor(tensor, lambda: self._node_operations.of_tensor(tensor, expression), expression, span, traced)

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from inspect import CO_OPTIMIZED
 from traceback import walk_tb
 from types import FrameType, ModuleType
@@ -40,8 +41,8 @@ _MOST_HELD = 16
 _Tracer = Callable[[FrameType, str, Any], Any]
 
 
-class _Copied:
-    """A stream that copies what is written."""
+class _CopyingStream:
+    """A stream that writes to another stream, and a copy of it to ``copy``."""
 
     def __init__(self, stream: TextIO, copy: TextIO) -> None:
         self._stream, self._copy = stream, copy
@@ -106,11 +107,11 @@ class PythonRecorder(Recording):
         self._text, self._path = PythonText(text), path
         self._statements = self._text.statements()
         self._frames: list[_Frame] = []
-        self._inside = False
-        self._new: list[ProgramTensor] = []
+        self._inside = False  # whether a function of this package runs
+        self._new: list[ProgramTensor] = []  # the tensors since the last call of ``_new_tensors``
         self._output = io.StringIO()
         self.notes, self.functions, self.current = [], {}, new_tree("start")
-        self._begin_recording()
+        super().__init__()
 
     @property
     def source(self) -> str:
@@ -124,20 +125,20 @@ class PythonRecorder(Recording):
         """
         before = sys.gettrace()
         try:
-            with observing(self._visit_node), redirect_stdout(cast(TextIO, _Copied(sys.stdout, self._output))):
+            with observing(self._visit_node), redirect_stdout(cast(TextIO, _CopyingStream(sys.stdout, self._output))):
                 sys.settrace(self._trace_call)
                 yield
         except SystemExit:
             raise
         except BaseException as problem:
-            self._failed(problem)
+            self._keep_error(problem)
             raise
         finally:
             sys.settrace(before)
             self.rest += self._output.getvalue()
 
-    def _failed(self, problem: BaseException) -> None:
-        """Keep the error that ended the program, with its place."""
+    def _keep_error(self, problem: BaseException) -> None:
+        """Set ``error`` to the exception that ended the program, with its place."""
         lines = [line for frame, line in walk_tb(problem.__traceback__) if frame.f_code.co_filename == self._path]
         statement = self._statements.get(lines[-1]) if lines else None
         hint = problem.hint if isinstance(problem, AutodiffError) else None
@@ -147,24 +148,25 @@ class PythonRecorder(Recording):
     # Tracing
 
     def _trace_call(self, frame: FrameType, event: str, value: object) -> _Tracer | None:
-        """Trace a frame of the program, or the return of a call from it to this package."""
+        """Begin to trace a frame of the program, or the return of a call from it to this package; ``None`` traces nothing."""
         if self._inside:
             return None
-        code = frame.f_code
+        code, caller = frame.f_code, frame.f_back
         if code.co_filename == self._path:
-            if code.co_name != "<module>" and (code.co_name.startswith("<") or not code.co_flags & CO_OPTIMIZED):
+            is_module, is_function = code.co_name == "<module>", bool(code.co_flags & CO_OPTIMIZED)
+            if not is_module and (code.co_name.startswith("<") or not is_function):
                 return None  # a comprehension, a lambda or the body of a class is a part of its statement
             self._end(failed=False, quiet=True)
             self._frames.append(_Frame(frame))
             self._enter()
             return self._trace_line
-        if frame.f_back is None or frame.f_back.f_code.co_filename != self._path or not code.co_filename.startswith(_PACKAGE):
+        if caller is None or caller.f_code.co_filename != self._path or not code.co_filename.startswith(_PACKAGE):
             return None
         self._inside, frame.f_trace_lines = True, False
         return self._trace_return
 
     def _trace_return(self, frame: FrameType, event: str, value: object) -> _Tracer:
-        """Note the result of a call of this package."""
+        """Record the result of a call of this package when it returns."""
         if event == "return":
             self._inside = False
             if isinstance(value, Tensor) and frame.f_back is not None:
@@ -172,29 +174,38 @@ class PythonRecorder(Recording):
         return self._trace_return
 
     def _trace_line(self, frame: FrameType, event: str, value: Any) -> _Tracer:
-        """End a statement, and begin the next one."""
+        """Follow a frame of the program: a new line, an exception with its ``value``, or the return of ``value``."""
         if not self._frames or self._frames[-1].frame is not frame:
             return self._trace_line
-        running = self._frames[-1]
         if event == "exception":
-            running.raised = value[1]
+            self._frames[-1].raised = value[1]
         elif event == "return":
-            running.returned = self._assigned(frame, value)
-            self._end(failed=running.raised is not None)
-            self._frames.pop()
-            self._enter()
-            if self._frames and isinstance(value, Tensor) and frame.f_back is not None:
-                self._frames[-1].results[self._span(frame.f_back)] = value
+            self._leave(frame, value)
         elif event == "line":
-            statement = self._statements.get(frame.f_lineno)
-            if statement is not None and statement is not running.statement:
-                self._end(failed=False, caught="" if running.raised is None else _message(running.raised))
-                running.statement, running.raised = statement, None
-                if statement.is_loop:
-                    running.count(frame.f_lineno, self._statements)
-                running.results.clear()
-                self.current = statement.tree
+            self._go_to_line(frame.f_lineno)
         return self._trace_line
+
+    def _leave(self, frame: FrameType, value: object) -> None:
+        """End the innermost frame with its last statement, and give its result to the statement that called it."""
+        running = self._frames[-1]
+        running.returned = self._assigned(frame, value)
+        self._end(failed=running.raised is not None)
+        self._frames.pop()
+        self._enter()
+        if self._frames and isinstance(value, Tensor) and frame.f_back is not None:
+            self._frames[-1].results[self._span(frame.f_back)] = value
+
+    def _go_to_line(self, line: int) -> None:
+        """End the statement of the innermost frame, and begin that of a line, unless it is the same."""
+        running, statement = self._frames[-1], self._statements.get(line)
+        if statement is None or statement is running.statement:
+            return
+        self._end(failed=False, caught="" if running.raised is None else _message(running.raised))
+        running.statement, running.raised = statement, None
+        if statement.is_loop:
+            running.count(line, self._statements)
+        running.results.clear()
+        self.current = statement.tree
 
     def _assigned(self, frame: FrameType, value: object) -> dict[str, object]:
         """Return the name that the caller of a function gives to its result, with the result."""
@@ -202,7 +213,7 @@ class PythonRecorder(Recording):
         if statement is None or statement.tree.kind != "assignment" or frame.f_back is None:
             return {}
         name, call = statement.tree.children
-        return {name.text: value} if self._text.with_modules(call) == self._span(frame.f_back) else {}
+        return {name.text: value} if self._text.span_with_modules(call) == self._span(frame.f_back) else {}
 
     def _enter(self) -> None:
         """Begin to follow the names of the innermost frame, when a function begins or has returned."""
@@ -231,16 +242,17 @@ class PythonRecorder(Recording):
     # Tensors
 
     def _named(self) -> list[tuple[str, Tensor]]:
+        """Return the names of the innermost frame that refer to tensors, and the expressions of tensors in lists and objects."""
         if not self._frames:
             return []
         frame = self._frames[-1].frame
         values = {**frame.f_globals, **frame.f_locals, **self._frames[-1].returned}
         named = {name: value for name, value in values.items() if isinstance(value, Tensor) and not name.startswith("__")}
         for name, value in values.items():
-            for each, tensor in () if name.startswith("__") else _held(name, value):
+            for expression, tensor in () if name.startswith("__") else _member_tensors(name, value):
                 label = self._labels.get(self._known.of_tensor(tensor))
                 if named.get(label or "") is not tensor:  # a list of variables has no names of its own
-                    named[each] = tensor
+                    named[expression] = tensor
         return [*named.items()]
 
     def _new_tensors(self, tree: Syntax) -> list[ProgramTensor]:
@@ -248,43 +260,43 @@ class PythonRecorder(Recording):
         return results
 
     def _span(self, frame: FrameType) -> Span:
+        """Return the place of the instruction that a frame runs."""
         return self._text.span(frame.f_code, frame.f_lasti)
 
     def _operation(self, frame: FrameType, result: Tensor) -> None:
-        """Note the result of a call from a frame of the program to this package."""
+        """Record the result of a call from a frame of the program to this package."""
         if not self._frames or self._frames[-1].statement is None:
             return
         span, results = self._span(frame), self._frames[-1].results
         expression = " ".join(self.source[slice(*span)].split())
         tree = _without_modules(self._text.tree(span), frame)
         tree = name_tree(expression) if tree.kind == "python" else tree
-        name = _called(tree)
+        name = _called_name(tree)
         if name in ATTRIBUTES[Tensor] or name.endswith("_") or tree.kind in STATEMENTS:
             return  # the gradient of a tensor and a tensor that was changed in place are not new
         operands = _operands(self._text, tree, frame, results)
         results[span] = result
-
-        def operation() -> Syntax:
-            node = result.grad_fn
-            edges = {
-                value._edge or leaf_edge(value) for value in operands.values() if isinstance(value, Tensor) and value.requires_grad
-            }
-            if node is not None and edges != {edge for edge in node._edges if edge is not None}:
-                return self._node_operations.of_node(node)  # the last of several nodes
-            return replaced(tree, {place: self._as_tree(value) for place, value in operands.items()}, _LEVELS)
-
+        operation = partial(self._operation_on_names, result, tree, operands)
         self._new.append(ProgramTensor(result, operation, expression, span, _is_operation(tree, name)))
 
-    def _as_tree(self, value: Tensor | float) -> Syntax:
-        return self._node_operations.constant(value) if isinstance(value, Tensor) else number(float(value))
+    def _operation_on_names(self, result: Tensor, tree: Syntax, operands: Mapping[int, Tensor | float]) -> Syntax:
+        """Return an operation on names and numbers; ``operands`` are the values of its trees.  Of several nodes, it is the last."""
+        node, tensors = result.grad_fn, [value for value in operands.values() if isinstance(value, Tensor)]
+        edges = {tensor._edge or leaf_edge(tensor) for tensor in tensors if tensor.requires_grad}
+        if node is not None and edges != {edge for edge in node._edges if edge is not None}:
+            return self._node_operations.of_node(node)
+        constant = self._node_operations.constant
+        names = {key: constant(value) if isinstance(value, Tensor) else number(float(value)) for key, value in operands.items()}
+        return replaced(tree, names, _LEVELS)
 
 
 def _message(problem: BaseException) -> str:
+    """Return the message of an exception, with the name of its class if it is one of Python."""
     return problem.message if isinstance(problem, AutodiffError) else f"{type(problem).__name__}: {problem}".removesuffix(": ")
 
 
-def _held(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in a list, a dictionary or an object of the program, with the expressions that read them."""
+def _member_tensors(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors in the list, the dictionary or the object ``name``, with the expressions that read them: ``name[0]``."""
     members: list[tuple[str, object]] = []
     if isinstance(value, (list, tuple)):
         members = [(f"{name}[{i}]", one) for i, one in enumerate(value[:_MOST_HELD])]
@@ -292,10 +304,10 @@ def _held(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
         members = [(f"{name}[{key!r}]", one) for key, one in [*value.items()][:_MOST_HELD]]
     elif type(value).__module__ == "__main__":
         members = [(f"{name}.{key}", one) for key, one in [*getattr(value, "__dict__", {}).items()][:_MOST_HELD]]
-    yield from ((each, one) for each, one in members if isinstance(one, Tensor))
+    yield from ((expression, one) for expression, one in members if isinstance(one, Tensor))
 
 
-def _called(tree: Syntax) -> str:
+def _called_name(tree: Syntax) -> str:
     """Return the name of the function, the method or the attribute of an expression; empty for other expressions."""
     place = {"call": 0, "method": 1, "attribute": 1}.get(tree.kind)
     return "" if place is None else tree.children[place].text
@@ -309,18 +321,18 @@ def _is_operation(tree: Syntax, name: str) -> bool:
 
 
 def _without_modules(tree: Syntax, frame: FrameType) -> Syntax:
-    """Return ``relu(x)`` for ``F.relu(x)``, where ``F`` is a module."""
+    """Return ``relu(x)`` for ``F.relu(x)``, where ``F`` is a module in the frame; other trees stay as they are."""
     if tree.kind == "method" and isinstance(_value(tree.children[0], frame), ModuleType):
         return Syntax("call", tree.children[1:], "", tree.span)
     return tree
 
 
 def _operands(text: PythonText, tree: Syntax, frame: FrameType, results: Mapping[Span, Tensor]) -> dict[int, Tensor | float]:
-    """Return the values of the operands of an operation that have values, by the ``id`` of their trees."""
+    """Return the values of the operands of an operation, by the ``id`` of their trees; ``results`` are those of its statement."""
     values: dict[int, Tensor | float] = {}
     parts = tree.children[:]
-    for part in parts:
-        value = results.get(text.with_modules(part)) if part.kind in _COMPUTED else _value(part, frame)
+    for part in parts:  # the list grows during the loop
+        value = results.get(text.span_with_modules(part)) if part.kind in _COMPUTED else _value(part, frame)
         if isinstance(value, (Tensor, int, float)) and not isinstance(value, bool):
             values[id(part)] = value
         else:
@@ -338,6 +350,6 @@ def _value(tree: Syntax, frame: FrameType) -> object:
         return None
     first = tree.children[0].text
     value: object = frame.f_locals.get(first, frame.f_globals.get(first))
-    for name_of in reversed(names):
-        value = value.grad if isinstance(value, Tensor) and name_of == "grad" else getattr(value, "__dict__", {}).get(name_of)
+    for attribute in reversed(names):
+        value = value.grad if isinstance(value, Tensor) and attribute == "grad" else getattr(value, "__dict__", {}).get(attribute)
     return value
