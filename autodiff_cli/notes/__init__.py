@@ -55,24 +55,24 @@ def notes_on(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: 
             notes_on_digits = named("autodiff_cli.notes.lost_digits:lost_digit_notes")
             lost = _notes_or_none(notes_on_digits, evaluation, numbers, order, shows_value)
         # The search for kinks would mistake an overflow or underflow for a kink.
-        ended = any(remark["kind"] in ("overflow", "underflow") for remark in lost)
-        bent = _notes_or_none(_kink_notes, evaluation, order) if numbers and not ended else []
+        leaves_range = any(remark["kind"] in ("overflow", "underflow") for remark in lost)
+        kinks = _notes_or_none(_kink_notes, evaluation, order) if numbers and not leaves_range else []
         displayed = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
         if not all(np.isfinite(value).all() for value in displayed):
             of_value = named("autodiff_cli.notes.nonfinite_value:nonfinite_value_notes")
             of_derivatives = named("autodiff_cli.notes.nonfinite_derivative:nonfinite_derivative_notes")
             infinite = _notes_or_none(of_value, evaluation) + _notes_or_none(of_derivatives, evaluation, numbers, order)
-    return [*bent, *infinite, *lost]
+    return [*kinks, *infinite, *lost]
 
 
 def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
     """Return the notes on kinks; there are none unless a step switches branches at the point."""
-    met = switches(evaluation, order)
-    if not met or not np.isfinite(evaluation.output._data).all():
+    candidates = switches(evaluation, order)
+    if not candidates or not np.isfinite(evaluation.output._data).all():
         return []
     from autodiff_cli.notes.kinks import kink_notes
 
-    return kink_notes(evaluation, met, order)
+    return kink_notes(evaluation, candidates, order)
 
 
 def _notes_or_none(function: Callable[..., list[Note]], *arguments: Any) -> list[Note]:
@@ -90,18 +90,18 @@ def _notes_or_none(function: Callable[..., list[Note]], *arguments: Any) -> list
 def _few_of_each_kind(notes: list[Note]) -> list[Note]:
     """Return the first notes of each kind, at most one for each place, and a note with the number of omitted notes."""
     result: list[Note] = []
-    more: dict[str, int] = {}
+    omitted: dict[str, int] = {}
     places: dict[str, set[tuple[int, ...] | None]] = {}
     for remark in notes:
         known = places.setdefault(remark["kind"], set())
         place = None if remark["span"] is None else (*remark["span"], remark.get("order"))
         if place in known or len(known) >= MOST_OF_A_KIND:  # a function that is called several times may repeat its notes
-            more[remark["kind"]] = more.get(remark["kind"], 0) + 1
+            omitted[remark["kind"]] = omitted.get(remark["kind"], 0) + 1
         else:
             known.add(place)
             result.append(remark)
-    if not more:
+    if not omitted:
         return result
     from autodiff_cli.evaluation.note_phrases import note
 
-    return result + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in more.items()]
+    return result + [note(kind, f"and {count} more {_NAMES[kind]}") for kind, count in omitted.items()]

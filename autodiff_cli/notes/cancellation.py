@@ -76,8 +76,9 @@ def find_digit_losses(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Di
     for step in trace:
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
-    known = errors.error(output) if id(output) in errors.results or output.shape else errors.error(float(output._data))
-    return errors.lost, bool(np.any(known)) and bool(np.any(_relative_error(known, output._data) > errors.limit))
+    is_number = id(output) not in errors.results and not output.shape  # the result of the program was a Python number
+    error = errors.error(float(output._data) if is_number else output)
+    return errors.losses, bool(np.any(error)) and bool(np.any(_relative_error(error, output._data) > errors.limit))
 
 
 def _is_large(step: Step) -> bool:
@@ -86,25 +87,26 @@ def _is_large(step: Step) -> bool:
 
 
 class _Errors:
-    """The errors of all values computed so far."""
+    """The errors of all values computed so far, and the steps after which they exceed a limit for the first time: ``losses``."""
 
     def __init__(self, trace: Trace, dtype: str) -> None:
         self._eps, self._total_digits = float(np.finfo(dtype).eps), total_digits(dtype)
-        self.limit = 1 / math.sqrt(self._eps)
-        self.lost: list[DigitLoss] = []
-        self._of: dict[int, Error] = {}
-        self._plain: dict[float, float] = {}
+        self.limit = 1 / math.sqrt(self._eps)  # above this relative error, less than half of the digits are correct
+        self.losses: list[DigitLoss] = []
+        self._of_tensors: dict[int, Error] = {}  # by the id of the tensor
+        self._of_numbers: dict[float, float] = {}
         self.results = {id(step.result) for step in trace}
 
     def error(self, value: object) -> Error:
+        """Return the error of a tensor or a number, which is 0 if no step computed it."""
         if type(value) is Tensor:
-            return self._of.get(id(value), 0.0)
-        return self._plain.get(value, 0.0) if isinstance(value, float) else 0.0
+            return self._of_tensors.get(id(value), 0.0)
+        return self._of_numbers.get(value, 0.0) if isinstance(value, float) else 0.0
 
     def add(self, step: Step) -> None:
-        """Compute the error of the result of a step, and remember the step if it lost digits."""
+        """Add the error of the result of a step, and the step to ``losses`` if it lost digits."""
         op, result = step.op, step.result
-        if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of):
+        if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of_tensors):
             return
         if op is not None and is_pointwise(step):
             error, before = self._pointwise_error(step, op)
@@ -112,18 +114,22 @@ class _Errors:
             error, before = self._sum_error(step, op.name == "mean")
         else:
             error, before = self._other_error(step)
-        numbers = np.asarray(raw(result), np.float64)
+        self._add_loss(step, error, before)
+        if type(result) is Tensor:
+            self._of_tensors[id(result)] = error
+        else:
+            self._of_numbers[result] = max(float(np.max(error)), self._of_numbers.get(result, 0.0))
+
+    def _add_loss(self, step: Step, error: Error, before: Error) -> None:
+        """Add a step to ``losses`` if its error is above the limit where that of its arguments, ``before``, is not."""
+        numbers = np.asarray(raw(step.result), np.float64)
         relative = np.broadcast_to(_relative_error(error, numbers), numbers.shape)
         mask = (relative > self.limit) & (before <= self.limit)
         if mask.any():
             worst = int(np.argmax(np.where(mask, relative, -1.0)))
             digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, self._total_digits)
             place = tuple(int(i) for i in np.unravel_index(worst, mask.shape))
-            self.lost.append(DigitLoss(step, mask, place, digits))
-        if type(result) is Tensor:
-            self._of[id(result)] = error
-        else:
-            self._plain[result] = max(float(np.max(error)), self._plain.get(result, 0.0))
+            self.losses.append(DigitLoss(step, mask, place, digits))
 
     def _pointwise_error(self, step: Step, op: FunctionInfo) -> tuple[Error, Error]:
         """Return the error of the result, and the largest relative error of the arguments of each element."""
@@ -132,9 +138,10 @@ class _Errors:
         result = np.asarray(raw(step.result), np.float64)
         total = np.where(op.name in EXACT, 0.0, 0.5 * np.abs(result))
         before = np.zeros(result.shape)
+        unit = _SCALE * self._eps
         for key, error in errors.items():
-            moved = np.abs(_moved_result(step, values, key, _SCALE * self._eps * error) - result) / (_SCALE * self._eps)
-            total = total + np.where(np.isfinite(moved), moved, 0.0)
+            effect = np.abs(_moved_result(step, values, key, unit * error) - result) / unit
+            total = total + np.where(np.isfinite(effect), effect, 0.0)
             before = np.maximum(before, _relative_error(error, np.asarray(values[key], np.float64)))
         return np.where(np.isfinite(result), total, 0.0), before
 
@@ -152,13 +159,15 @@ class _Errors:
         relative = before if before < math.inf else 0.0
         return (relative + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), before
 
-    def _sum_error(self, step: Step, mean: bool) -> tuple[Error, float]:
+    def _sum_error(self, step: Step, is_mean: bool) -> tuple[Error, float]:
         """Return the error of a sum or a mean, and the largest relative error of its argument."""
         x = next(iter(flat_inputs(step)))
         values, count = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
         before = float(np.max(_relative_error(self.error(x), values), initial=0.0))
-        size = float(np.max(self.error(x), initial=0.0)) + 0.5 * float(np.mean(np.abs(values))) if values.size else 0.0
-        return np.float64(size * (1 if mean else values.size / count)), before
+        if not values.size:
+            return np.float64(0.0), before
+        mean_error = float(np.max(self.error(x), initial=0.0)) + 0.5 * float(np.mean(np.abs(values)))
+        return np.float64(mean_error * (1 if is_mean else values.size / count)), before
 
 
 def _is_operand(op: FunctionInfo, key: Key) -> bool:
@@ -173,10 +182,13 @@ def _relative_error(error: Error, values: ArrayLike) -> Array:
 
 
 def _moved_result(step: Step, values: Mapping[Key, Any], moving: Key, distance: Error) -> Array:
-    """Return the result of a pointwise operation, one of whose arguments is moved by a distance."""
+    """Return the result of a pointwise operation on ``values``, of which the argument ``moving`` is moved by a distance."""
     arguments = {}
     for key, value in step.slots:
         number = values[key] + distance if key == moving else values[key]
-        arguments[key] = new_tensor(np.array(number)[()]) if type(value) is Tensor else number if key == moving else value
+        if type(value) is Tensor:
+            arguments[key] = new_tensor(np.array(number)[()])
+        else:
+            arguments[key] = number if key == moving else value
     moved: Array = raw(step.again(arguments))
     return moved

@@ -15,28 +15,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.evaluation.note_phrases import (
-    Note,
-    argument_texts,
-    call_text,
-    derivative_phrase,
-    elements_phrase,
-    first_true_index,
-    note,
-)
+from autodiff_cli.autograd.reverse_mode import grad
+from autodiff_cli.autograd.tensor import Tensor, new_tensor
+from autodiff_cli.evaluation import note_phrases
+from autodiff_cli.evaluation.note_phrases import Note, first_true_index, note
 from autodiff_cli.evaluation.trace import Trace, flat_inputs, is_pointwise
 from autodiff_cli.notes.switches import Switch, switches, switching_elements
 from autodiff_cli.number_text import number_text
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.notes.one_sided_limits import Change, Discontinuity, Line
 
 
 MOST_LINES = 24
-"""The largest number of variable elements along which the expression is examined."""
+"""The largest number of elements of a variable, or of the output, that are all examined."""
+MOST_LINES_AND_PLACES = 8 * MOST_LINES
+"""The largest number of pairs of a variable element and an output element that are examined."""
 MOST_ORDER = 3
 """The highest order of derivative to compare; each order takes several times as long as the previous order."""
 
@@ -49,12 +47,12 @@ class _Effect(NamedTuple):
     jump: tuple[float, float] | None
 
 
-def kink_notes(evaluation: Evaluation, met: list[Switch], order: int) -> list[Note]:
+def kink_notes(evaluation: Evaluation, switches: list[Switch], order: int) -> list[Note]:
     """Return the notes on kinks for derivatives up to the given order, at steps that switch branches."""
     effects: dict[str, _Effect] = {}  # the effect along the first affected line of each variable
-    for effect in _effects(evaluation, met, order):
+    for effect in _effects(evaluation, switches, order):
         effects.setdefault(effect.line.name, effect)
-    return _notes_by_variables(evaluation, met, effects)
+    return _notes_by_variables(evaluation, switches, effects)
 
 
 def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
@@ -64,21 +62,22 @@ def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
     if not np.all(np.isfinite(evaluation.output._data)):
         scalars = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
         return Discontinuity("undefined", ", ".join(scalars) or "the point")
-    met = switches(evaluation, 1)
-    for line, _, jump in _effects(evaluation, met, 1) if met else ():
+    candidates = switches(evaluation, 1)
+    for line, _, jump in _effects(evaluation, candidates, 1) if candidates else ():
         if jump is not None:
             return Discontinuity("jump", f"{element_name(line.name, line.element)} = {number_text(line.value)}", *jump)
-    return exact_jump(evaluation) if met else None
+    return exact_jump(evaluation) if candidates else None
 
 
-def _effects(evaluation: Evaluation, met: list[Switch], order: int) -> Iterator[_Effect]:
+def _effects(evaluation: Evaluation, switches: list[Switch], order: int) -> Iterator[_Effect]:
     """Yield the effect of switches along each line of a variable on which there is one."""
     from autodiff_cli.notes.one_sided_limits import changes, far_changes, nearest  # most expressions do not have switches
 
     eps, highest = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)
-    for line in _lines(evaluation, met):
+    for line in _lines(evaluation, switches):
         result = _Effect(line, *changes(line, highest, eps))
-        if not result.changes and result.jump is None and _still_switches(line.steps(nearest(line, eps)), met, order):
+        has_effect = result.changes or result.jump is not None
+        if not has_effect and _still_switches(line.steps(nearest(line, eps)), switches, order):
             result = _Effect(line, *far_changes(line, highest, eps))
         if result.changes or result.jump is not None:
             yield result
@@ -97,21 +96,22 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
     """Yield a line along each element of each variable; for a large variable, only along elements at which a step switches."""
     from autodiff_cli.notes.one_sided_limits import Line
 
-    names = set().union(*(switch.variables for switch in switches))
     along: list[tuple[str, tuple[int, ...]]] = []
     for name, leaf in evaluation.variables.items():
-        if name in names:
-            if leaf.numel() <= MOST_LINES:
-                elements = list(np.ndindex(leaf.shape))
-            else:
-                fitting = [s.mask for s in switches if name in s.variables and s.mask.shape == leaf.shape]
-                elements = [first_true_index(mask) for mask in fitting] or [(0,) * leaf.ndim]
-            along += [(name, element) for element in elements]
+        masks = [switch.mask for switch in switches if name in switch.variables]
+        if not masks:
+            continue
+        if leaf.numel() <= MOST_LINES:
+            elements = list(np.ndindex(leaf.shape))
+        else:
+            fitting = [mask for mask in masks if mask.shape == leaf.shape]
+            elements = [first_true_index(mask) for mask in fitting] or [(0,) * leaf.ndim]
+        along += [(name, element) for element in elements]
     output = evaluation.output
     places: list[tuple[int, ...] | None] = [None]
     if output.shape and evaluation.gradient is None:
         places = list(itertools.islice(np.ndindex(output.shape), MOST_LINES))
-    for (name, element), place in itertools.islice(itertools.product(along, places), MOST_LINES * 8):
+    for (name, element), place in itertools.islice(itertools.product(along, places), MOST_LINES_AND_PLACES):
         yield Line(evaluation, name, element, place)
 
 
@@ -134,21 +134,34 @@ def _notes_by_variables(evaluation: Evaluation, switches: list[Switch], effects:
 
 def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     """Return the switches whose gradient is not 0; if there are none, as for comparisons, return all switches."""
-    from autodiff_cli.notes.step_gradients import step_gradients
-
     trace, gradients = step_gradients(evaluation)
     result = []
     for switch in group:
         gradient = gradients.get(id(trace[switch.number].result))
-        if gradient is not None:
-            nonzero = gradient != 0
-            if np.any(switch.mask & (nonzero if nonzero.shape == switch.mask.shape else bool(np.any(nonzero)))):
-                result.append(switch)
+        nonzero = np.zeros((), bool) if gradient is None else gradient != 0
+        if np.any(switch.mask & (nonzero if nonzero.shape == switch.mask.shape else np.any(nonzero))):
+            result.append(switch)
     return result or group
 
 
+def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.floating] | None]]:
+    """Repeat an evaluation whose graph is freed, and return the new trace and the gradients, keyed by the id of the result."""
+    evaluator = evaluation.again()
+    evaluator.tensors.listing, evaluator.tensors.steps = True, []
+    output = evaluator.as_tensor(evaluator.run())
+    trace = evaluator.tensors.steps or []
+    results = {id(step.result): step.result for step in trace if type(step.result) is Tensor and step.result._requires_grad}
+    if not output._requires_grad or not results:
+        return trace, {}
+    start = evaluation.gradient
+    if start is None:  # distinct weights, multiples of the golden ratio, prevent gradients of elements from cancelling
+        start = new_tensor((1 + 0.618 * np.arange(output.numel()) % 1).astype(output.dtype).reshape(output.shape))
+    gradients = grad(output, list(results.values()), start, allow_unused=True)
+    return trace, {key: None if g is None else g._data for key, g in zip(results, gradients, strict=True)}
+
+
 def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
-    """Return the note on steps that switch along the same variables, with the derivative used and those on both sides."""
+    """Return the note on steps that switch along the same variables, each with its effect: the derivatives on both sides."""
     switch = group[0]
     op = switch.step.op
     assert op is not None
@@ -157,7 +170,7 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
     lowest = min([change.order for effect in effects for change in effect.changes], default=1)
     changes = [next((change for change in effect.changes if change.order == lowest), None) for effect in effects]
     source = _convention_source(op.convention) if lowest == 1 else ""
-    shown = [pair for pair in zip(effects, changes, strict=True) if pair[1] is not None or pair[0].jump is not None]
+    shown = [(effect, change) for effect, change in zip(effects, changes, strict=True) if change is not None or effect.jump]
     texts = [_effect_text(evaluation, effects, *pair, lowest, source if i == 0 else None) for i, pair in enumerate(shown)]
     one_sided = any(change is not None and change.one_sided for change in changes)
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
@@ -167,12 +180,19 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
 def _effect_text(
     evaluation: Evaluation, effects: list[_Effect], effect: _Effect, change: Change | None, order: int, source: str | None
 ) -> str:
-    """Return the derivative used along the line of ``effect``, and those on both sides; only the first text has a ``source``."""
+    """Return the derivative of an order used along the line of ``effect``, one of ``effects``, and those on both sides.
+
+    ``change`` is that of the derivative, or ``None`` at a jump.  ``source`` is that of the convention; ``None`` continues a text.
+    """
     line, _, jump = effect
     several = len(evaluation.variables) > 1 or any(each.line.element for each in effects)
     by = f" with respect to {_variable_text(evaluation, line, change)}" if several else ""
     number = number_text(change.used if change is not None else float(line.values_and_derivatives(0.0, 1)[1][0]))
-    begin = f"{by.strip()} it is {number}" if source is None else f"the {derivative_phrase(order)} used{by} is {number}{source}"
+    begin = (
+        f"{by.strip()} it is {number}"
+        if source is None
+        else f"the {note_phrases.derivative_phrase(order)} used{by} is {number}{source}"
+    )
     jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
     sides = "; ".join(text for text in (_limits_text(change), jumps) if text)
     return f"{begin}{', ' if len(effects) > 1 else '; '}{sides}"
@@ -186,13 +206,13 @@ def _place_text(evaluation: Evaluation, switch: Switch) -> str:
     if one_by_one:  # the mask of a loss may have the shape of a single argument
         shapes = [value.shape for value in flat_inputs(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
-    texts = argument_texts(step, first_true_index(mask), mask.shape, one_by_one, evaluation.expression, number_text)
+    texts = note_phrases.argument_texts(step, first_true_index(mask), mask.shape, one_by_one, evaluation.expression, number_text)
     phrases = list(texts.values())
     if not phrases:
         leaves = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
         phrases = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in leaves if not leaf.shape]
     at = f" at {', '.join(phrases)}" if phrases else ""
-    return f"{call_text(step, evaluation.expression)}{at}{elements_phrase(mask)}"
+    return f"{note_phrases.call_text(step, evaluation.expression)}{at}{note_phrases.elements_phrase(mask)}"
 
 
 def _variable_text(evaluation: Evaluation, line: Line, change: Change | None) -> str:
@@ -221,12 +241,12 @@ def _limits_text(change: Change | None) -> str:
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):
         return f"from both sides it is {number_text(change.left)}"
     left, right = ("does not exist" if math.isnan(side) else f"is {number_text(side)}" for side in (change.left, change.right))
-    again = right.removeprefix("is ") if left.startswith("is ") and right.startswith("is ") else f"it {right}"
-    return f"from the left it {left}, from the right {again}"
+    both_exist = left.startswith("is ") and right.startswith("is ")
+    return f"from the left it {left}, from the right {right.removeprefix('is ') if both_exist else f'it {right}'}"
 
 
 def _convention_source(convention: str) -> str:
-    """Return the source of a convention, such as `` (PyTorch)`` or `` (PyTorch gives nan)``."""
+    """Return the source of a convention, such as `` (PyTorch)`` or `` (PyTorch gives nan)``; empty if it is not known."""
     if "(PyTorch)" in convention:
         return " (PyTorch)"
     about = next((part.strip() for part in convention.split(";") if "PyTorch" in part), "")

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
-from autodiff_cli.evaluation.note_phrases import (
-    Note,
-    derivative_phrase,
-    describe_step,
-    first_true_index,
-    note,
-    shortened_source,
-)
+from autodiff_cli.evaluation.note_phrases import Note, derivative_phrase, describe_step, first_true_index, note, shortened_source
 from autodiff_cli.evaluation.trace import is_pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import DigitLoss, digits_lost, find_digit_losses, total_digits
@@ -64,12 +57,12 @@ def lost_digit_notes(evaluation: Evaluation, numbers: Numbers, order: int, shows
     exact = _ExactComparison(evaluation, min(max(order, 1), MOST_ORDER))
     steps, value_lost = find_digit_losses(evaluation.trace, evaluation.output, evaluation.dtype)
     notes = []
-    if value_lost and shows_value:
-        wrong = exact.value()
-        if wrong is None or wrong:
-            notes += [_step_note(evaluation, loss) for loss in steps]
-    by_hand = any(function.partials is not None for function in evaluation.evaluator.functions.values())
-    if not numbers or by_hand or not evaluation.variables or not rounding_trials.is_small_enough(evaluation, exact.order):
+    if value_lost and shows_value and exact.value() != []:  # the value is not accurate, or its exact value is unknown
+        notes += [_step_note(evaluation, loss) for loss in steps]
+    declares_derivatives = any(function.partials is not None for function in evaluation.evaluator.functions.values())
+    if not numbers or not evaluation.variables or declares_derivatives:
+        return notes
+    if not rounding_trials.is_small_enough(evaluation, exact.order):
         return notes
     return notes + _notes_on_derivatives(evaluation, exact, steps, shows_value and not value_lost)
 
@@ -79,29 +72,34 @@ def _notes_on_derivatives(
 ) -> list[Note]:
     """Return the notes on derivatives, and on a compared value, that rounding errors, overflow or underflow may have changed."""
     trace = evaluation.trace
-    result = rounding_trials.derivatives(evaluation, exact.order)
-    ended = list(overflow.range_excesses(trace))
+    values = rounding_trials.derivatives(evaluation, exact.order)
+    excesses = list(overflow.range_excesses(trace))
     far = overflow.is_far(trace)
-    wrong_value = exact.value() if ended and compares_value else None
-    suspects = list(result)
-    if not (ended or far):
+    wrong_value = exact.value() if excesses and compares_value else None
+    suspects = list(values)
+    if not (excesses or far):
         moves = not switches(evaluation, exact.order)
-        suspects = rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit / SUSPECT, moves)
+        suspects = rounding_trials.uncertain_derivatives(evaluation, exact.order, values, exact.limit / SUSPECT, moves)
     if absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
-        suspects = [key for key, value in result.items() if key in suspects or np.any(value == 0)]
+        suspects = [key for key, value in values.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return []
-    deviations = exact.derivatives(result, suspects)
+    deviations = exact.derivatives(values, suspects)
     if deviations is None:
-        if ended or far:
-            return []
-        sure = rounding_trials.uncertain_derivatives(evaluation, exact.order, result, exact.limit, moves=False)
-        first = {len(names): names for _, names in reversed(sure)}
-        said = {k: f"{_derivative_name(k, first[k])} may have lost most of its digits" for k in sorted(first)}
-        return [_located_note(evaluation, steps, text, k) for k, text in said.items()]
-    if ended:
-        return _range_note(evaluation, ended[0], [*(wrong_value or []), *deviations])
+        return [] if excesses or far else _notes_without_exact_numbers(evaluation, exact, steps, values)
+    if excesses:
+        return _range_note(evaluation, excesses[0], [*(wrong_value or []), *deviations])
     return _derivative_notes(evaluation, steps, deviations, far)
+
+
+def _notes_without_exact_numbers(
+    evaluation: Evaluation, exact: _ExactComparison, steps: Sequence[DigitLoss], values: Derivatives
+) -> list[Note]:
+    """Return a note for each order of which a derivative is inaccurate in trials, although nothing is known to compare it with."""
+    uncertain = rounding_trials.uncertain_derivatives(evaluation, exact.order, values, exact.limit, moves=False)
+    first = {len(names): names for _, names in reversed(uncertain)}
+    texts = {k: f"{_derivative_name(k, first[k])} may have lost most of its digits" for k in sorted(first)}
+    return [_located_note(evaluation, steps, text, k) for k, text in texts.items()]
 
 
 class _ExactComparison:
@@ -109,7 +107,7 @@ class _ExactComparison:
 
     Attributes:
         order: the highest order of the compared derivatives.
-        limit: the smallest relative error that produces a note.
+        limit: the smallest relative error of a derivative that produces a note.
     """
 
     def __init__(self, evaluation: Evaluation, order: int) -> None:
@@ -118,7 +116,7 @@ class _ExactComparison:
         self._dtype = np.dtype(evaluation.dtype)
         info = np.finfo(self._dtype)
         self.limit = math.sqrt(float(info.eps))
-        self._least = float(info.tiny) * 10
+        self._least = float(info.tiny) * 10  # smaller numbers have fewer digits
 
     @cached_property
     def _reference(self) -> Reference | None:
@@ -149,30 +147,31 @@ class _ExactComparison:
         return self._in_time(lambda reference: self._derivatives(reference, values, keys))
 
     def _value(self, reference: Reference) -> list[_Deviation]:
+        """Compare the elements of the value with their exact values."""
         pairs = zip(np.ravel(self._evaluation.output._data), reference.differences.values(), strict=True)
-        compared = [self._compared(0, "the value", float(value), exact) for value, exact in pairs]
-        return [difference for difference in compared if difference is not None]
+        deviations = [self._deviation(0, "the value", float(value), exact) for value, exact in pairs]
+        return [deviation for deviation in deviations if deviation is not None]
 
     def _derivatives(self, reference: Reference, values: Derivatives, keys: Sequence[Key]) -> list[_Deviation]:
         """Compare derivatives with their exact values, element by element."""
         evaluation = self._evaluation
         if evaluation.gradient is not None:
             reference = reference.weighted(evaluation.gradient._data)
-        wrong = []
+        deviations = []
         for place, names in keys:
-            j = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
+            output_number = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
             elements = [[element_name(name, element) for element in np.ndindex(evaluation.variables[name].shape)] for name in names]
             numbers = np.ravel(values[place, names]).tolist()
             for number, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
-                slope = reference.differences.slopes(index)[j]
+                slope = reference.differences.slopes(index)[output_number]
                 if slope.kind != "smooth" or (not slope.value and math.isfinite(number)):
                     continue
-                difference = self._compared(len(names), _derivative_name(len(names), labels), number, slope.value)
-                if difference is not None:
-                    wrong.append(difference)
-        return wrong
+                deviation = self._deviation(len(names), _derivative_name(len(names), labels), number, slope.value)
+                if deviation is not None:
+                    deviations.append(deviation)
+        return deviations
 
-    def _compared(self, order: int, name: str, value: float, exact: Real) -> _Deviation | None:
+    def _deviation(self, order: int, name: str, value: float, exact: Real) -> _Deviation | None:
         """Return the deviation of a number; ``None`` if it is accurate, or too small to be compared."""
         if abs(exact) < self._least and abs(value) < self._least:
             return None
@@ -192,21 +191,22 @@ class _ExactComparison:
 
 
 def _derivative_name(order: int, names: Sequence[str]) -> str:
+    """Return the words for a derivative: ``the second derivative with respect to x and y``."""
     return f"the {derivative_phrase(order)} with respect to {' and '.join(dict.fromkeys(names))}"
 
 
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
-    said = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
-    message = (
-        f"{said.text} loses about {loss.digits} of {total_digits(evaluation.dtype)} digits{said.rest}{_remedy(evaluation, loss)}"
-    )
+    """Return the note on a step that loses digits of the value."""
+    step = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
+    digits = f"{loss.digits} of {total_digits(evaluation.dtype)} digits"
+    message = f"{step.text} loses about {digits}{step.rest}{_remedy(evaluation, loss)}"
     return note("cancellation", message, loss.step.tree.span, order=0)
 
 
 def _remedy(evaluation: Evaluation, loss: DigitLoss) -> str:
     """Return the end of a message that names a rewrite without the loss; empty if none is known."""
-    out = stable_rewrite(loss.step.tree, evaluation.evaluator.tree)
-    return f"; {out} keeps them" if out else ""
+    rewrite = stable_rewrite(loss.step.tree, evaluation.evaluator.tree)
+    return f"; {rewrite} keeps them" if rewrite else ""
 
 
 def _derivative_notes(
@@ -214,10 +214,10 @@ def _derivative_notes(
 ) -> list[Note]:
     """Return one note for each order; with ``far``, the range of floats may have caused a derivative of 0 or infinity."""
     notes = []
-    for order in sorted({wrong.order for wrong in deviations}):
-        mine = [wrong for wrong in deviations if wrong.order == order]
-        worst = max(mine, key=lambda wrong: wrong.relative)
-        worst = worst._replace(name=f"{worst.name}, and {len(mine) - 1} more," if len(mine) > 1 else worst.name)
+    for order in sorted({deviation.order for deviation in deviations}):
+        own = [deviation for deviation in deviations if deviation.order == order]
+        worst = max(own, key=lambda deviation: deviation.relative)
+        worst = worst._replace(name=f"{worst.name}, and {len(own) - 1} more," if len(own) > 1 else worst.name)
         if far and (worst.value == 0 or not math.isfinite(worst.value)):
             kind = "underflow" if worst.value == 0 else "overflow"
             span = evaluation.evaluator.tree.children[-1].span
@@ -238,14 +238,14 @@ def _located_note(evaluation: Evaluation, steps: Sequence[DigitLoss], message: s
     return note("cancellation", message, span, order=order)
 
 
-def _range_note(evaluation: Evaluation, end: RangeExcess, deviations: Sequence[_Deviation]) -> list[Note]:
+def _range_note(evaluation: Evaluation, excess: RangeExcess, deviations: Sequence[_Deviation]) -> list[Note]:
     """Return the note on numbers that are inaccurate because a step overflows or underflows, with a rewrite that avoids it."""
     if not deviations:
         return []
-    orders = sorted({wrong.order for wrong in deviations})
-    first = " and ".join(str(next(wrong for wrong in deviations if wrong.order == order)) for order in orders)
-    said = describe_step(evaluation, end.step, end.mask, is_pointwise(end.step), first_true_index(end.mask))
-    out = stable_rewrite(end.step.tree, evaluation.evaluator.tree, overflow=True)
-    instead = f"; {out} does not" if out else ""
-    message = f"{said.text} {end.kind}s{said.rest}: {first}{instead}"
-    return [note(end.kind, message, end.step.tree.span, order=orders[0])]
+    first = {deviation.order: deviation for deviation in reversed(deviations)}  # of each order
+    numbers = " and ".join(str(first[order]) for order in sorted(first))
+    step = describe_step(evaluation, excess.step, excess.mask, is_pointwise(excess.step), first_true_index(excess.mask))
+    rewrite = stable_rewrite(excess.step.tree, evaluation.evaluator.tree, overflow=True)
+    instead = f"; {rewrite} does not" if rewrite else ""
+    message = f"{step.text} {excess.kind}s{step.rest}: {numbers}{instead}"
+    return [note(excess.kind, message, excess.step.tree.span, order=min(first))]

@@ -11,8 +11,8 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.note_phrases import Description, Note, derivative_phrase, describe_step, first_true_index, note
 from autodiff_cli.evaluation.trace import Step, is_pointwise, raw
+from autodiff_cli.notes.kinks import step_gradients
 from autodiff_cli.notes.nonfinite_value import is_finite
-from autodiff_cli.notes.step_gradients import step_gradients
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,34 +34,34 @@ def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: 
         origin = _first_origin(evaluation, level)
         if origin is not None:
             step, kind, text = origin
-            result = "" if kind == str(final) else f", which makes {name} {final}"
+            effect = "" if kind == str(final) else f", which makes {name} {final}"
             among = derivative_phrase(level).replace("derivative", "derivatives")
-            return [note("nonfinite", f"the first {kind} among the {among}: {text}{result}", step.tree.span, order=level)]
+            return [note("nonfinite", f"the first {kind} among the {among}: {text}{effect}", step.tree.span, order=level)]
     return [note("nonfinite", f"{name} is {final}, although the derivatives of all operations are finite", order=order)]
 
 
 def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
-    """Return the last step whose own derivative is not finite, with that derivative and the description of the step."""
+    """Return the last step whose own derivative is not finite, with ``nan`` or ``inf`` and the description of the step."""
     trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
     for step in reversed(trace):
         result = step.result
         if step.op is None or type(result) is not Tensor or not result._requires_grad:
             continue
         cotangent = gradients.get(id(result))
-        finite = result._data if order > 1 else cotangent
-        if finite is None or not is_finite(finite):
-            continue
+        numbers = result._data if order > 1 else cotangent
+        if numbers is None or not is_finite(numbers):
+            continue  # an earlier step, or one that the backward pass reaches before, explains it
         for key, derivative in _own_derivatives(step, cotangent, order):
             if not is_finite(derivative):
                 bad = ~np.isfinite(derivative)
-                whole = np.shape(raw(dict(step.slots)[key])) == np.shape(raw(result))
-                said = describe_step(evaluation, step, bad, is_pointwise(step) and whole)
-                return step, str(np.asarray(derivative)[first_true_index(bad)]), said
+                is_same_shape = np.shape(raw(dict(step.slots)[key])) == np.shape(raw(result))
+                description = describe_step(evaluation, step, bad, is_pointwise(step) and is_same_shape)
+                return step, str(np.asarray(derivative)[first_true_index(bad)]), description
     return None
 
 
 def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tuple[int | str, Array]]:
-    """Return the derivatives of one operation with respect to its arguments, multiplied by a cotangent."""
+    """Return the derivatives of one operation by its arguments, times a cotangent; without it, the output is summed."""
     arguments = {key: _detached(value) for key, value in step.slots}
     leaves = {key: arguments[key].requires_grad_() for key, value in step.slots if type(value) is Tensor and value._requires_grad}
     output = step.again(arguments)
@@ -83,6 +83,7 @@ def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tu
 
 
 def _detached(value: object) -> Any:
+    """Return an argument, a tensor or a list of tensors, without its history; other values stay as they are."""
     if isinstance(value, list):
         return [_detached(item) for item in value]
     return value.detach() if isinstance(value, Tensor) else value

@@ -63,6 +63,7 @@ def is_finite(value: ArrayLike) -> bool:
 
 
 def _nonfinite_mask(value: object) -> Mask:
+    """Return the mask of the elements that are not finite; of a value without numbers, no element."""
     return np.asarray(~np.isfinite(value)) if isinstance(value, (float, int, np.ndarray, np.generic)) else np.zeros((), bool)
 
 
@@ -72,6 +73,7 @@ class _Search:
     Attributes:
         masks: the masks of the tensor elements that explain the output, by the id of the tensor.
         plain: the Python numbers that explain the output.
+        places: the number of the step that computed each tensor, by its id.
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -96,12 +98,12 @@ class _Search:
                 mask = self._explaining_mask(i, result)
                 if mask is None:
                     continue
-                new = self._unexplained(step, raw(result), mask)
-                if not new.any():
+                unexplained = self._explain(step, raw(result), mask)
+                if not unexplained.any():
                     continue
                 earlier = self._earlier_nonfinite(step)
                 if earlier is None:
-                    origins.append(_Origin(step, new, np.asarray(raw(result))))
+                    origins.append(_Origin(step, unexplained, np.asarray(raw(result))))
                 else:
                     self._add_mask(earlier, _nonfinite_mask(earlier._data))
         leaves = []
@@ -119,6 +121,7 @@ class _Search:
         return np.ones((), bool) if same else None
 
     def _add_mask(self, tensor: Tensor, mask: Mask) -> None:
+        """Mark elements of a tensor as explaining the output."""
         self.masks[id(tensor)] = self.masks.get(id(tensor), False) | mask
 
     def _earlier_nonfinite(self, step: Step) -> Tensor | None:
@@ -137,33 +140,33 @@ class _Search:
                 waiting += [argument for argument in flat_inputs(before) if type(argument) is Tensor]
         return None
 
-    def _unexplained(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
-        """Mark the arguments that explain a result, and return the mask of the elements that no argument explains."""
+    def _explain(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
+        """Mark the arguments that explain a result in ``mask``, and return the mask of the elements that no argument explains."""
         arguments = list(flat_inputs(step))
         shape = np.shape(result)
         mask = np.asarray(mask) & _nonfinite_mask(result)
-        some_nan, some_bad = np.zeros(shape, bool), np.zeros(shape, bool)
-        for value, taken in zip(arguments, _dependent_elements(step, arguments, mask), strict=True):
+        from_nan, from_nonfinite = np.zeros(shape, bool), np.zeros(shape, bool)
+        for value, dependent in zip(arguments, _dependent_elements(step, arguments, mask), strict=True):
             numbers = raw(value)
-            bad = _nonfinite_mask(numbers)
-            if not np.any(bad):
+            nonfinite = _nonfinite_mask(numbers)
+            if not np.any(nonfinite):
                 continue
             if is_pointwise(step):
-                wide = np.broadcast_to(bad, shape) & taken
-                some_bad = some_bad | wide
-                some_nan = some_nan | (wide & np.isnan(np.broadcast_to(numbers, shape)))
-                down = _reduced_mask(wide, np.shape(numbers))
+                explained = np.broadcast_to(nonfinite, shape) & dependent
+                from_nonfinite = from_nonfinite | explained
+                from_nan = from_nan | (explained & np.isnan(np.broadcast_to(numbers, shape)))
+                causes = _reduced_mask(explained, np.shape(numbers))
             else:
-                down = bad & mask.any()
-                some_bad = some_bad | bool(down.any())
-                some_nan = some_nan | bool(np.any(np.isnan(numbers) & down))
+                causes = nonfinite & mask.any()
+                from_nonfinite = from_nonfinite | bool(causes.any())
+                from_nan = from_nan | bool(np.any(np.isnan(numbers) & causes))
             if type(value) is Tensor:
-                self._add_mask(value, down)
-            elif np.any(down):
+                self._add_mask(value, causes)
+            elif np.any(causes):
                 self.plain.append(float(numbers))
         if step.op is None:
-            return mask & ~np.any(some_bad)
-        return mask & np.where(np.isnan(result), ~some_nan, ~some_bad)
+            return mask & ~np.any(from_nonfinite)
+        return mask & np.where(np.isnan(result), ~from_nan, ~from_nonfinite)  # an infinite argument does not explain a nan
 
 
 def _dependent_elements(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
@@ -178,7 +181,7 @@ def _dependent_elements(step: Step, arguments: list[Any], mask: Mask) -> Iterato
 
 
 def _reduced_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
-    """Reduce a broadcast mask to the original shape."""
+    """Reduce a broadcast mask to the original shape: an element is true if any of its copies is."""
     extra = mask.ndim - len(shape)
     mask = np.logical_or.reduce(mask, axis=tuple(range(extra))) if extra else mask
     along = tuple(i for i, n in enumerate(shape) if n == 1 and mask.shape[i] != 1)
@@ -202,34 +205,37 @@ def _domain_note(origin: _Origin, evaluation: Evaluation) -> Note | None:
         value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
         message = f"{op.name}({value}) is {result}{elements_phrase(outside)}: {op.name} is defined for {op.domain}"
     else:
-        said = describe_step(evaluation, step, outside, True)
-        signature = f"{op.name}({', '.join(op.tensors)})"
-        message = f"{said.text}{said.arguments} is {result}{said.elements}: {signature} is defined for {op.domain}"
+        description = describe_step(evaluation, step, outside, True)
+        call, signature = f"{description.text}{description.arguments}", f"{op.name}({', '.join(op.tensors)})"
+        message = f"{call} is {result}{description.elements}: {signature} is defined for {op.domain}"
     return note("domain", message, step.tree.span, order=0)
 
 
 def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether the function is defined on both sides of the argument."""
+    """Return whether a function is defined on both sides of its arguments ``numbers``, at one place of the result's shape."""
     assert op.inside is not None
     for direction in (-math.inf, math.inf):
-
-        def beside(value: Any, direction: float = direction) -> Any:
-            if not isinstance(value, (np.ndarray, np.generic, float)):
-                return value
-            return np.nextafter(np.broadcast_to(value, shape)[place] * 1.0, direction)
-
-        neighbours = [beside(value) for value in numbers[0]], {name: beside(value) for name, value in numbers[1].items()}
-        if not np.all(op.mask(op.inside, *neighbours)):
+        positional = [_neighbour(value, place, shape, direction) for value in numbers[0]]
+        named = {name: _neighbour(value, place, shape, direction) for name, value in numbers[1].items()}
+        if not np.all(op.mask(op.inside, positional, named)):
             return False
     return True
 
 
+def _neighbour(value: Any, place: tuple[int, ...], shape: tuple[int, ...], direction: float) -> Any:
+    """Return the float next to the element of an argument at a place of the result; an option stays as it is."""
+    if not isinstance(value, (np.ndarray, np.generic, float)):
+        return value
+    return np.nextafter(np.broadcast_to(value, shape)[place] * 1.0, direction)
+
+
 def _origin_note(origin: _Origin, kind: str, evaluation: Evaluation) -> Note:
+    """Return the note on the first value of a kind: ``nan``, ``inf`` or ``-inf``."""
     step = origin.step
     if step is None:
         return note("nonfinite", f"the first {kind} is the given value of {origin.name}{elements_phrase(origin.mask)}", order=0)
-    said = describe_step(evaluation, step, origin.mask, True)
-    said = said if is_pointwise(step) else said._replace(arguments="")
-    out = stable_rewrite(step.tree, evaluation.evaluator.tree, overflow=True) if kind != "nan" else None
-    instead = f"; {out} does not overflow" if out else ""
-    return note("nonfinite", f"the first {kind}: {said}{instead}", step.tree.span, order=0)
+    description = describe_step(evaluation, step, origin.mask, True)
+    description = description if is_pointwise(step) else description._replace(arguments="")
+    rewrite = stable_rewrite(step.tree, evaluation.evaluator.tree, overflow=True) if kind != "nan" else None
+    instead = f"; {rewrite} does not overflow" if rewrite else ""
+    return note("nonfinite", f"the first {kind}: {description}{instead}", step.tree.span, order=0)

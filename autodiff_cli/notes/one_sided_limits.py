@@ -31,7 +31,9 @@ STEPS_AT_0 = (2.5, 2.75, 2.9)
 FAR_STEPS = (0.25, 0.3, 0.35)
 """The distances where rounding hides nearer points, as in ``floor(cos(x))`` at 0: the cosine is 1 up to the distance 1e-8."""
 TOLERANCE = 1e-5
+"""The relative difference up to which derivatives are equal."""
 _SETTLED = 0.3
+"""Numbers converge if each difference is at most this share of the difference before it."""
 _MOST_SECONDS = 1.0
 """The processor time for limits with many digits."""
 
@@ -92,6 +94,7 @@ class Line(NamedTuple):
         return result
 
     def _moved(self, shift: float) -> Tensor:
+        """Return the variable with one element shifted."""
         moved = np.array(self.evaluation.leaves[self.name]._data)
         moved[self.element] += shift
         return new_tensor(moved[()], requires_grad=True)
@@ -139,6 +142,7 @@ class Change(NamedTuple):
         return any(math.isinf(side) for side in sides) or any(self._apart(a, b) for a in sides for b in (*sides, self.used))
 
     def _apart(self, a: float, b: float) -> bool:
+        """Return whether two derivatives differ by more than the errors of the limits."""
         return not math.isfinite(b) or abs(a - b) > TOLERANCE * max(abs(a), abs(b)) + self.loose
 
 
@@ -148,7 +152,8 @@ def _limit(values: Sequence[float]) -> tuple[float, float]:
     if not math.isfinite(last):
         return last, 0.0
     before, after = abs(near - far), abs(last - near)
-    if math.isfinite(near) and abs(last) > abs(near) > abs(far) and after > _SETTLED * before and after > 0.02 * abs(last):
+    grows = math.isfinite(near) and abs(last) > abs(near) > abs(far)
+    if grows and after > _SETTLED * before and after > 0.02 * abs(last):  # not a rounding error of the last one
         return math.copysign(math.inf, last), 0.0
     if abs(last) < 1e-3 * abs(far) and after <= _SETTLED * before:
         return 0.0, 4 * abs(last)
@@ -188,9 +193,9 @@ def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
         return None
     if result is None:
         return None
-    where, (before, after) = result[0], result[1].sides
-    least = 1e-20 * max(abs(before), abs(after))  # the values are those at a small distance
-    left, right = (0.0 if abs(side) < least else float(side) for side in (before, after))
+    where, slope = result
+    negligible = 1e-20 * max(map(abs, slope.sides))  # the values are those at a small distance, so a 0 is not exact
+    left, right = (0.0 if abs(side) < negligible else float(side) for side in slope.sides)
     return Discontinuity("jump", where, left, right)
 
 
@@ -223,21 +228,20 @@ def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, S
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the derivatives whose limits along a line differ, and the values on both sides of a jump or ``None``."""
-    place = abs(line.value)
+    size = abs(line.value)
     here = line.values_and_derivatives(0.0, order)
-    result, jumps = _changes(line, here, [(place or 1.0) * eps**power for power in (STEPS if place else STEPS_AT_0)])
-    if not place and not result and jumps is None:
-        result, jumps = _changes(line, here, [eps**power for power in STEPS])
+    result, values = _changes(line, here, [(size or 1.0) * eps**power for power in (STEPS if size else STEPS_AT_0)])
+    if not size and not result and values is None:
+        result, values = _changes(line, here, [eps**power for power in STEPS])
         result = [change for change in result if change.settled]  # a change that shrinks with the steps is not a kink
-    return result, jumps
+    return result, values
 
 
 def far_changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the same as ``changes``, of points at which a movement is larger than rounding errors that hide it nearer by."""
-    result, jumps = _changes(
-        line, line.values_and_derivatives(0.0, order), [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS]
-    )
-    return [change for change in result if change.settled], jumps
+    steps = [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS]
+    result, values = _changes(line, line.values_and_derivatives(0.0, order), steps)
+    return [change for change in result if change.settled], values
 
 
 def nearest(line: Line, eps: float) -> float:
@@ -246,18 +250,18 @@ def nearest(line: Line, eps: float) -> float:
 
 
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives that change at a point, and the jump there, from the values at some distances on both sides."""
+    """Return the derivatives whose limits, from distances ``steps``, are not those ``here``, and the values beside a jump."""
     order = len(here) - 1
     left, right = ([line.values_and_derivatives(side * step, order) for step in steps] for side in (-1, 1))
     result = []
     for k in range(1, order + 1):
         for i, used in enumerate(here[k]):
             # A side without values has a single nan for all derivatives.
-            limits = [_limit([float(look[k][min(i, len(look[k]) - 1)]) for look in side]) for side in (left, right)]
-            (before, of_before), (after, of_after) = limits
-            result.append(Change(k, i, float(used), before, after, of_before + of_after))
-    before_values, after_values = ([float(look[0][0]) for look in side] for side in (left, right))
-    return [change for change in result if change.differs], jump(before_values, after_values, float(here[0][0]))
+            sides = ([float(point[k][min(i, len(point[k]) - 1)]) for point in side] for side in (left, right))
+            (before, error_before), (after, error_after) = map(_limit, sides)
+            result.append(Change(k, i, float(used), before, after, error_before + error_after))
+    left_values, right_values = ([float(point[0][0]) for point in side] for side in (left, right))
+    return [change for change in result if change.differs], jump(left_values, right_values, float(here[0][0]))
 
 
 def jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
@@ -267,11 +271,12 @@ def jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[fl
         left, right: three values on each side, at decreasing distances.
         here: the value at the point.
 
-    At a jump, the difference of the values does not shrink with the distance.
+    At a jump, the difference of the values is more than a rounding error, and does not shrink with the distance.
     """
     for a, b in ((left, right), (left, [here] * 3), ([here] * 3, right)):
         near, last = b[1] - a[1], b[2] - a[2]
         size = max(abs(a[2]), abs(b[2]), abs(here))
-        if math.isfinite(near) and math.isfinite(last) and abs(last) > 1e-9 * size and abs(last - near) < 0.02 * abs(last):
+        is_finite = math.isfinite(near) and math.isfinite(last)
+        if is_finite and abs(last) > 1e-9 * size and abs(last - near) < 0.02 * abs(last):
             return _limit(a)[0], _limit(b)[0]
     return None

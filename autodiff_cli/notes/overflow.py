@@ -39,9 +39,8 @@ def range_excesses(trace: Trace) -> Iterator[RangeExcess]:
             large, small = np.isinf(numbers), np.abs(numbers) < tiny
         if not (np.any(large) or np.any(small)):
             continue
-        arguments = [
-            raw(value) for value in flat_inputs(step) if hasattr(raw(value), "__array__") or isinstance(value, (int, float))
-        ]
+        inputs = [raw(value) for value in flat_inputs(step)]
+        arguments = [value for value in inputs if hasattr(value, "__array__") or isinstance(value, (int, float))]
         if not all(np.all(np.isfinite(value)) for value in arguments):
             continue
         if np.any(large):
@@ -66,6 +65,7 @@ def is_far(trace: Trace) -> bool:
 
 
 def _is_float(step: Step) -> bool:
+    """Return whether the result of a step is one float or one tensor of floats."""
     return not isinstance(step.result, tuple) and np.result_type(raw(step.result)).kind == "f"
 
 

@@ -12,7 +12,7 @@ from autodiff_cli.language.tree import Syntax, unparse, walk
 
 @functools.cache
 def _rewrites(overflow: bool) -> list[tuple[Syntax, str]]:
-    """Return the patterns and their rewrites, from ``rewrites.txt``."""
+    """Return the patterns and their rewrites from ``rewrites.txt``: those against overflow, or those against loss of digits."""
     _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")
     rows = (row.split("  ", 1) for row in tables[overflow].splitlines())
     return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
@@ -29,38 +29,40 @@ def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str
     start, end = tree.span
     around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
     for node in around:
-        for pattern, better in _rewrites(overflow):
-            result: dict[str, Syntax] = {}
-            if _matches(pattern, node, result):
-                written = parse(better).children[0]
-                names = {part.text for part in walk(written) if part.kind == "NAME"} - set(result)
+        for pattern, text in _rewrites(overflow):
+            bindings = _match(pattern, node)
+            if bindings is not None:
+                rewrite = parse(text).children[0]
+                names = {part.text for part in walk(rewrite) if part.kind == "NAME"} - set(bindings)
                 if all(name in FUNCTIONS for name in names):
-                    return unparse(_substituted(written, result))
+                    return unparse(_substituted(rewrite, bindings))
     return None
 
 
-def _matches(pattern: Syntax, tree: Syntax, bindings: dict[str, Syntax]) -> bool:
-    """Return whether a tree has the form of a pattern, and add the trees for the names of the pattern to ``bindings``."""
+def _match(pattern: Syntax, tree: Syntax) -> dict[str, Syntax] | None:
+    """Return the trees for the names of a pattern if a tree has its form, or else ``None``; x and y stand for names alone."""
+    bindings: dict[str, Syntax] = {}
     pairs = [(pattern, tree)]
     while pairs:
         expected, actual = pairs.pop()
         if expected.kind == "name":
             name = expected.children[0].text
             if name in ("x", "y") and actual.kind != "name":
-                return False
+                return None
             if unparse(bindings.setdefault(name, actual)) != unparse(actual):
-                return False
+                return None
         elif expected.kind == "number":
             if actual.kind != "number" or float(actual.children[0].text.replace("_", "")) != float(expected.children[0].text):
-                return False
+                return None
         elif expected.kind != actual.kind or len(expected.children) != len(actual.children):
-            return False
+            return None
         elif not expected.children:
+            # Two names of one function, such as an alias, are equal.
             if expected.text != actual.text and FUNCTIONS.get(expected.text) is not FUNCTIONS.get(actual.text, expected):
-                return False
+                return None
         else:
             pairs.extend(zip(expected.children, actual.children, strict=True))
-    return True
+    return bindings
 
 
 def _substituted(tree: Syntax, bindings: dict[str, Syntax]) -> Syntax:

@@ -101,30 +101,29 @@ _OUT, _SHAPE = -1, -2
 
 @cache
 def _rules(primitive: Primitive) -> list[_Rule]:
+    """Return the rules of the arguments of a primitive that have one."""
     names = primitive.parameters
     rules = []
     for name, vjp in primitive.vjps.items():
         if vjp is not None:
-            needed = argument_names(vjp)[1:]
+            needed = argument_names(vjp)[1:]  # the first argument is the cotangent
             picks = [_OUT if key == "out" else _SHAPE if key.endswith("_shape") else names.index(key) for key in needed]
             rules.append(_Rule(names.index(name), vjp, tuple(picks)))
     return rules
 
 
 def _value(argument: Any) -> Any:
+    """Return the array of a tensor; other arguments stay as they are."""
     return argument._data if isinstance(argument, Tensor) else argument
 
 
 def _shape(argument: Any) -> tuple[int, ...]:
+    """Return the shape of a tensor or an array; other arguments are scalars."""
     return argument.shape if hasattr(argument, "shape") else ()
 
 
 class Tape:
-    """Values with bounds of their errors, in the order of their computation.
-
-    Args:
-        dtype: the type of the evaluation.
-    """
+    """Values with bounds of their errors, in the order of their computation; ``dtype`` is the type of the evaluation."""
 
     def __init__(self, dtype: str) -> None:
         info = np.finfo(dtype)
@@ -135,7 +134,7 @@ class Tape:
     def tensor(
         self, data: Array | np.floating, error: Any, primitive: Primitive | None = None, args: Sequence[Any] = ()
     ) -> Bounded:
-        """Return a tensor with a bound, and append it."""
+        """Append a tensor with a bound, ``error``, and return it; a variable has no ``primitive``."""
         result = Bounded.__new__(Bounded)
         result._data, result._requires_grad, result._edge, result._extra = data, False, None, None
         result.error, result.primitive, result.args, result.tape, result.number = error, primitive, args, self, len(self.values)
@@ -143,7 +142,7 @@ class Tape:
         return result
 
     def apply(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
-        """Return the result of a primitive; see ``Bounded.applied``."""
+        """Return the result of a primitive, which is a plain tensor if it is not of floats; see ``Bounded.applied``."""
         values = [[_value(value) for value in args[0]], *args[1:]] if primitive.of_sequence else [_value(value) for value in args]
         data = primitive.forward(*values)
         if data.size > MOST_ELEMENTS:
@@ -156,10 +155,10 @@ class Tape:
         return self.tensor(data, error + self._propagated_error(primitive, args, values, data), primitive, args)
 
     def _check(self, primitive: Primitive, data: Array, values: Sequence[Any]) -> None:
-        """Check that a result is not near the ends of the range of floats."""
+        """Raise ``UnknownBound`` if a result is near the ends of the range of floats, or 0 for a reason that is not known."""
         sizes = abs(data)
         smallest = largest = sizes
-        if type(data) is np.ndarray:
+        if type(data) is np.ndarray:  # and not a scalar of NumPy
             smallest, largest = sizes.min(initial=1.0), sizes.max(initial=0.0)
         if not largest < self._largest:
             raise UnknownBound
@@ -174,21 +173,12 @@ class Tape:
                 raise UnknownBound
 
     def _propagated_error(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
-        """Return the bound of the error that the errors of the arguments cause."""
+        """Return the bound of the error that the errors of the arguments cause, or raise ``UnknownBound``."""
         if primitive.series == "product":
             a, b = (getattr(value, "error", 0.0) for value in args)
             return abs(values[0]) * b + abs(values[1]) * a + a * b * self.eps
         if primitive.elementwise:
-            total: Any = 0.0
-            for rule in _rules(primitive):
-                argument = args[rule.position]
-                if not isinstance(argument, Bounded) or not np.any(error := argument.error):
-                    continue
-                slope = abs(rule.vjp(_ONE, *rule.values(values, data)))
-                total = total + slope * error
-                if primitive.series != "linear" and not np.all(slope):  # a step, or an extremum
-                    total = total + self._change_within_error(primitive, values, rule.position, error, data)
-            return total
+            return self._elementwise_error(primitive, args, values, data)
         if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements
             if primitive.of_sequence:
                 return primitive.forward([_rounded_error(item) for item in args[0]], *values[1:])
@@ -198,17 +188,30 @@ class Tape:
             return primitive.forward(np.abs(values[0]), _rounded_error(b)) + primitive.forward(_rounded_error(a), np.abs(values[1]))
         raise UnknownBound
 
+    def _elementwise_error(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
+        """Return the sum of the errors of the arguments, each multiplied by the derivative with respect to it."""
+        total: Any = 0.0
+        for rule in _rules(primitive):
+            argument = args[rule.position]
+            if not isinstance(argument, Bounded) or not np.any(error := argument.error):
+                continue
+            slope = abs(rule.vjp(_ONE, *rule.values(values, data)))
+            total = total + slope * error
+            if primitive.series != "linear" and not np.all(slope):  # a step, or an extremum
+                total = total + self._change_within_error(primitive, values, rule.position, error, data)
+        return total
+
     def _change_within_error(self, primitive: Primitive, values: Sequence[Any], position: int, error: Any, data: Array) -> Any:
         """Return the change of a result in units of the machine epsilon if an argument changes by its error."""
         ends = [[*values[:position], values[position] + side * error * self.eps, *values[position + 1 :]] for side in (-1, 1)]
         return sum(np.abs(primitive.forward(*end) - data) for end in ends) / self.eps
 
     def gradients(self, output: Tensor, variables: Iterable[Tensor], start: Any = None) -> list[Tensor | None]:
-        """Return the gradients of an output, with bounds; ``None`` for a variable that the output does not depend on."""
+        """Return the gradients of an output for a cotangent ``start``, by default 1; ``None`` for variables that it lacks."""
         if not isinstance(output, Bounded):
             return [None for _ in variables]
         cotangents: dict[int, Any] = {output.number: np.ones_like(output._data) if start is None else start}
-        pending = [-output.number]
+        pending = [-output.number]  # a heap, from which the latest tensor comes first
         while pending:
             value = self.values[-heapq.heappop(pending)]
             primitive = value.primitive
@@ -242,6 +245,7 @@ def _argument_cotangents(primitive: Primitive, value: Bounded, cotangent: Any) -
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether an argument is a number or an array of numbers, and not a shape or another option."""
     return isinstance(value, (np.ndarray, np.generic, float, int))
 
 
@@ -297,6 +301,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
 
 
 def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: Any, order: int, most: float) -> bool:
+    """Return whether the errors of all derivatives up to an order are small; ``start`` is the cotangent of the output."""
     gradients = tape.gradients(output, variables, start)
     for k, gradient in enumerate(gradients):
         if not _is_small(gradient, most):

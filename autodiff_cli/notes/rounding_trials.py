@@ -31,7 +31,8 @@ MOST_VARIABLES = {1: 64, 2: 12}
 """The largest number of variable elements in a trial, for each order of the derivatives."""
 MOST_PLACES = 8
 """The largest number of output elements that are differentiated separately."""
-SEEDS = (1, 2)  # with shifted variables, seed 1 shifts down and seed 2 shifts up
+SEEDS = (1, 2)
+"""The seeds of the trials; with shifted variables, seed 1 shifts down and seed 2 shifts up."""
 
 Place = tuple[int, ...] | None
 """The index of an output element; ``None`` for the scalar that the backward pass starts from."""
@@ -73,7 +74,8 @@ class _RoundingEvaluator(Evaluator):
 
 def _shifted_leaf(leaf: Tensor, seed: int) -> Tensor:
     """Return a variable scaled by a factor near 1 (1 ± 1e-6 for float64), so that all results round differently."""
-    factor = 1 + float(np.finfo(leaf.dtype).eps) ** 0.375 * (2 * seed - 3)
+    direction = 2 * seed - 3  # -1 or 1
+    factor = 1 + direction * float(np.finfo(leaf.dtype).eps) ** 0.375
     return new_tensor((leaf._data * factor).astype(leaf.dtype), requires_grad=True)
 
 
@@ -108,6 +110,7 @@ def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, mov
 
 
 def _places(evaluation: Evaluation) -> Iterator[Place]:
+    """Return the first elements of the output, or ``None`` if a backward pass can start from the whole output."""
     output = evaluation.output
     if output.numel() == 1 or evaluation.gradient is not None:
         return iter((None,))
@@ -132,14 +135,14 @@ def uncertain_derivatives(evaluation: Evaluation, order: int, values: Derivative
         moves: whether to include trials with shifted variables, which reveal derivatives that do not vary linearly near the point.
     """
     trials = [derivatives(evaluation, order, seed) for seed in SEEDS]
-    around = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []
-    changed = []
+    shifted = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []
+    uncertain = []
     for key, value in values.items():
         if not np.all(np.isfinite(value)):
             continue
         changes = [np.abs(trial.get(key, value) - value) for trial in trials]
-        if moves and all(key in trial for trial in around):
-            changes.append(np.abs(around[0][key] / 2 + around[1][key] / 2 - value))
+        if moves and all(key in trial for trial in shifted):
+            changes.append(np.abs(shifted[0][key] / 2 + shifted[1][key] / 2 - value))  # linear changes cancel
         if any(np.any(change > limit * np.abs(value)) for change in changes):
-            changed.append(key)
-    return changed
+            uncertain.append(key)
+    return uncertain

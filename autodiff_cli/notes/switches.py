@@ -11,7 +11,7 @@ from autodiff_cli.evaluation.trace import Step, elementwise_shape, flat_inputs, 
 from autodiff_cli.structs import Struct
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask
+    from autodiff_cli.arrays import Array, Mask
     from autodiff_cli.evaluation.evaluation import Evaluation
 
 
@@ -42,27 +42,31 @@ class Switch(Struct):
 
 def switches(evaluation: Evaluation, order: int) -> list[Switch]:
     """Return the steps that switch branches at the point, for derivatives up to the given order."""
-    behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}
+    behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}  # the variables behind each tensor
     nothing: set[str] = set()
-    members = []
+    result = []
     for i, step in enumerate(evaluation.trace):
         variables = nothing
         for value in flat_inputs(step):
             more = behind.get(id(value), nothing) if type(value) is Tensor else nothing
-            variables = more if not variables or variables == more else variables | more if more else variables
+            if not more <= variables:
+                variables = variables | more if variables else more  # most steps share the set of their argument
         if not variables:
             continue
-        for result in step.results:
-            behind[id(result)] = variables
+        for output in step.results:
+            behind[id(output)] = variables
         mask = switching_elements(step, order)
         if mask is not None and np.any(mask):
             shape = elementwise_shape(step)
-            members.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
-    return members
+            result.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
+    return result
 
 
 def switching_elements(step: Step, order: int) -> Mask | bool | None:
-    """Return the mask of elements at which a step switches branches, or ``None`` if it never does."""
+    """Return the mask of elements at which a step switches branches, or ``None`` if it never does.
+
+    A comparison switches where its sides are equal, a test of truth at 0, an order at a tie, and other functions at their kinks.
+    """
     op = step.op
     if op is None:
         return None
@@ -70,15 +74,20 @@ def switching_elements(step: Step, order: int) -> Mask | bool | None:
         return np.asarray(np.equal(*map(raw, step.inputs)))
     first = step.arguments[0] if step.arguments else None
     if op.name in _TESTING_TRUTH or op.name in _BRANCHING_AT_0:
-        zero = np.equal(raw(first), 0) if np.result_type(raw(first)) != np.bool_ else None
-        return bool(np.any(zero)) if op.name in _TESTING_TRUTH and zero is not None else zero
-    mask: Mask | None = None
-    if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS:
-        _, inverse, counts = np.unique(first._data, return_inverse=True, return_counts=True)
-        mask = (counts > 1)[inverse].reshape(first.shape)
+        if np.result_type(raw(first)) == np.bool_:
+            return None
+        zeros = np.equal(raw(first), 0)
+        return bool(np.any(zeros)) if op.name in _TESTING_TRUTH else zeros
+    mask = _ties(first._data) if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS else None
     if type(first) is Tensor and first.dtype.kind == "b":
         return mask
     for predicate in (op.kink, op.second_kink if order > 1 else None):
         if predicate is not None and not (mask is not None and np.any(mask)):
             mask = np.asarray(op.mask(predicate, *step.arrays()))
     return mask
+
+
+def _ties(values: Array) -> Mask:
+    """Return the mask of elements that are equal to another element."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (counts > 1)[inverse].reshape(values.shape)
