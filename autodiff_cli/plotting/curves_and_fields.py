@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 SAMPLES = 401
+"""The default number of samples over one variable."""
 DEFAULT_REACH = 5.0
 """The default range of a variable extends to this distance from 0."""
-SAMPLES_EACH_WAY = 161
-MOST_EACH_WAY = 2000
+SAMPLES_EACH_WAY, MOST_EACH_WAY = 161, 2000
+"""The default and the maximum number of samples in each direction over two variables."""
 MOST_ROWS = 250
 """The maximum number of points after refinement for a program that is evaluated point by point."""
 LARGEST_DRAWN = 1e306
 """The largest magnitude that is drawn as finite.  Differences of larger values may overflow."""
-MOST_NAMED = 8
-MOST_CURVES = 6
+MOST_NAMED, MOST_CURVES = 8, 6
+"""The maximum number of places that a note names, and of curves in a plot."""
 _KINDS = {
     "pole": ("pole", "poles"),
     "jump": ("jump", "jumps"),
@@ -69,19 +70,11 @@ def sample_expression(
     needed: dict[str, Span] = {}
     for output in outputs:
         needed = {**free_names(parse(output.program), fixed), **needed}
-    unshown = [unparse(statement) for statement in parse(outputs[0].program).children[:-1] if statement.kind not in STATEMENTS]
-    notes = [note("unused", f"{text} is not shown; separate several curves with commas") for text in unshown]
-    if not over and 0 < len(needed) <= 2:
-        over = _default_ranges(outputs, list(needed), fixed, log)
-        notes += [note("range", f"the range of {variable.name} is {variable.low:g} to {variable.high:g}") for variable in over]
+    default_ranges = _default_ranges(outputs, list(needed), fixed, log) if not over and 0 < len(needed) <= 2 else []
+    over = over or default_ranges
     _check_ranges(expression, [r.name for r in over], needed, at or {}, const or {})
     order = _checked_order(order, len(outputs), len(over), log)
-    used = {*needed, *(name for output in outputs for name in free_names(parse(output.program)))}
-    notes += [
-        note("unused", f"'{name}' does not occur in the expression")
-        for name in (*(r.name for r in over), *fixed)
-        if name not in used
-    ]
+    notes = _notes_on_names(outputs, [*(r.name for r in over), *fixed], default_ranges)
     # One additional order is computed, because the slope of a curve reveals its discontinuities.
     highest = min(order + 1, 2) if len(over) == 1 else 1
     programs = [_compile_derivatives(output.program, over, fixed, highest) for output in outputs]
@@ -91,6 +84,16 @@ def sample_expression(
         value = _run_program(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
         return _sample_plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
     return _sample_field(expression, source, over, order, programs[0], notes, steps)
+
+
+def _notes_on_names(outputs: Sequence[Curve], names: Sequence[str], default_ranges: Sequence[Range]) -> list[Record]:
+    """Return notes on expressions that are not shown, on default ranges, and on names with values that no output contains."""
+    before = parse(outputs[0].program).children[:-1]
+    unshown = [unparse(statement) for statement in before if statement.kind not in STATEMENTS]
+    notes = [note("unused", f"{text} is not shown; separate several curves with commas") for text in unshown]
+    notes += [note("range", f"the range of {r.name} is {r.low:g} to {r.high:g}") for r in default_ranges]
+    used = {name for output in outputs for name in free_names(parse(output.program))}
+    return notes + [note("unused", f"'{name}' does not occur in the expression") for name in names if name not in used]
 
 
 def _plotted_outputs(expression: str) -> list[Curve]:
@@ -110,7 +113,7 @@ def _plotted_outputs(expression: str) -> list[Curve]:
 
 
 def _checked_order(order: int | None, outputs: int, variables: int, log: str) -> int:
-    """Check the order of derivatives, and return it or its default."""
+    """Return the order of derivatives or, for ``None``, its default; raise ``UsageError`` if a plot cannot show it."""
     if order is None:
         order = 0 if outputs > 1 or "y" in log else 1
     if not 0 <= order <= 2:
@@ -129,13 +132,14 @@ def _checked_order(order: int | None, outputs: int, variables: int, log: str) ->
 
 
 def _compile_derivatives(program: str, over: Sequence[Range], fixed: Mapping[str, object], order: int) -> Compiled:
+    """Compile a program and its derivatives, up to an order, with respect to the variables with ranges."""
     wrt = [r.name for r in over if r.name in free_names(parse(program), fixed)]
     names, by, leaves = compile.names_and_values(program, wrt, fixed, "float64")
     return compile.compile_terms(program, names, leaves, terms(by, order), "float64", None)
 
 
 def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
-    """Return a range for each variable, in which at least one of the outputs exists."""
+    """Return a range for each of one or two variables; for one, it ends where all outputs cease to exist."""
     if len(names) == 2:
         return [Range(name, -3.0, 3.0) for name in names]
     name = names[0]
@@ -149,6 +153,7 @@ def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mappi
 
 
 def _path_points(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
+    """Return the points of a path, ``(k, len(over))``, from its columns; without a path, ``k`` is 0."""
     if path is None:
         return np.empty((0, len(over)))
     for variable in over:
@@ -170,9 +175,8 @@ def _sample_plot(
 ) -> Plot:
     """Return the plot of one or several outputs over a variable; the arguments are the attributes of ``Plot``."""
     scale = Scale(log)
-    low, high = scale.x_ends(over)
-    points = scale.x(even_points(low, high, over.samples or SAMPLES))
-    points[[0, -1]] = over.low, over.high
+    points = scale.x(even_points(*scale.x_ends(over), over.samples or SAMPLES))
+    points[[0, -1]] = over.low, over.high  # without rounding errors of the scale
     terms = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
     curves = list(outputs)
     if len(outputs) == 1:
@@ -216,19 +220,19 @@ def _sample_field(
     expression: str, source: PlotSource, over: Sequence[Range], order: int, program: Compiled, notes: list[Record], path: Floats
 ) -> Field:
     """Return the plot of one output over two variables; the arguments are the attributes of ``Field``."""
-    counts = [min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY) for r in over]
-    x, y = (even_points(r.low, r.high, count) for r, count in zip(over, counts, strict=True))
+    x, y = (even_points(r.low, r.high, min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY)) for r in over)
     grid = np.meshgrid(x, y)
     columns = {r.name: part.ravel() for r, part in zip(over, grid, strict=True)}
     table = _run_program(program, columns, ["value", *(output_name((r.name,)) for r in over)]).reshape(-1, *grid[0].shape)
     value, *gradient = _without_undefined(table)
     with np.errstate(all="ignore"):
-        discontinuous, steep = _find_discontinuous(x, y, value, gradient)
-        seen = shown_range(value.ravel(), steep or bool(np.isinf(value).any()))
+        discontinuous, has_outliers = _find_discontinuous(x, y, value, gradient)
+        window = shown_range(value.ravel(), has_outliers or bool(np.isinf(value).any()))
     if not np.isfinite(value).any():
         notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
     slopes = np.stack(gradient) if order else None
-    return Field(expression, source, over, order, x, y, table[: 3 if order else 1], value, slopes, discontinuous, seen, path, notes)
+    table = table[: 3 if order else 1]
+    return Field(expression, source, over, order, x, y, table, value, slopes, discontinuous, window, path, notes)
 
 
 def _without_undefined(curves: Floats) -> Floats:
@@ -292,5 +296,7 @@ def _find_discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[
     span = (high - low) or np.ptp(finite) or 1.0
     for values, slopes, points, marked in ((value, gradient[0], x, marks), (value.T, gradient[1].T, y, marks.T)):
         expected = np.diff(points) * (slopes[:, 1:] + slopes[:, :-1]) / 2
-        marked[:, :-1] |= np.abs(np.diff(values) - expected) > np.maximum(span / 10, 0.6 * np.abs(expected))
-    return marks, bool((marks & (np.abs(value - np.median(finite)) > 3 * span)).any())
+        allowed = np.maximum(span / 10, 0.6 * np.abs(expected))  # a visible difference, and not one of a steep slope that bends
+        marked[:, :-1] |= np.abs(np.diff(values) - expected) > allowed
+    is_outlier = np.abs(value - np.median(finite)) > 3 * span
+    return marks, bool((marks & is_outlier).any())

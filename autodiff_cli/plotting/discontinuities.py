@@ -14,10 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autodiff_cli.arrays import Floats, Mask
+from autodiff_cli.arrays import Floats, Indices, Mask
 
 Curves = Callable[[Floats], Floats]
 """A function that takes points ``(n,)`` and returns the value, the first derivative, and so on, ``(k, n)``."""
+Sides = tuple[tuple[Floats, Floats], ...]
+"""The distances ``(n,)`` and the values ``(k, n)`` of the samples on the left and on the right of a place, the closest last."""
 CENTRAL = (10, 90)
 """The percentiles that enclose most values of a curve."""
 DISTANCES = 60
@@ -26,16 +28,20 @@ SLOWEST = 0.02
 """A curve is bounded if the differences between its samples shrink faster than the distance raised to this power.  For log(x),
 the power is 0."""
 _TAIL = 10
+"""The number of the closest samples that decide whether a curve converges."""
 NEGLIGIBLE = 1e-3
 """The size of the smallest visible jump, relative to the size of the curve."""
 DOUBTFUL = 1e-4
 """The smallest significant mismatch, relative to the size of a curve; below it, bisection follows the next derivative."""
 LARGE = 1e290
 """An upper bound on the values of a curve at the float next to a pole."""
+CLOSEST = 1e-6
+"""The minimum distance between a sample and a discontinuity, relative to the whole interval.  Closer samples would add only
+rounding errors to a picture."""
 
 
 class Extent:
-    """The size of each curve, which decides whether a difference is visible."""
+    """The size of each curve, which decides whether a difference is visible: percentiles of its samples ``ys``, ``(k, n)``."""
 
     def __init__(self, ys: Floats) -> None:
         self._centers = np.zeros(len(ys))
@@ -109,6 +115,85 @@ class Discontinuity:
         """Return whether a curve grows without bound or oscillates at this point."""
         place = curve - self.curve
         return 0 <= place < len(self.limits) and any(side.kind in ("infinite", "none") for side in self.limits[place])
+
+
+def search_discontinuities(
+    function: Curves, xs: Floats, rough: Indices, extent: Extent, count: int
+) -> tuple[list[Discontinuity], Floats, Floats]:
+    """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
+    low, high = float(xs[0]), float(xs[-1])
+    resolution = 4 * float(np.spacing(max(abs(low), abs(high))))
+    left, right = bisect_intervals(function, xs[rough], xs[rough + 1], extent, count, resolution)
+    left, right, middle, floor, ceiling = _merge_touching(left, right, xs[rough], xs[rough + 1], 4 * resolution)
+    before, after = approach_points(left, right, floor, ceiling, resolution)
+    near = np.concatenate([before, after], axis=1)
+    values = np.asarray(function(np.clip(near, low, high).ravel())).reshape(-1, *near.shape)
+    at_middle = np.asarray(function(middle))[0]
+    exact = np.array([_short_position(*place) for place in zip(left, right, middle, strict=True)])
+    at_exact = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
+    discontinuities = []
+    half = before.shape[1]
+    digits = max(0, int(-math.log10(16 * resolution)))  # of a position, without those below the resolution
+    closest = CLOSEST * (high - low)
+    for i in range(len(left)):
+        sides = (left[i] - before[i], values[:, i, :half]), (after[i] - right[i], values[:, i, half:])
+        inside = left[i] > low, right[i] < high
+        kind, limits = _classify_place(sides, inside, float(at_middle[i]), extent, count, closest)
+        joined = limits_meet(limits, extent)
+        if kind or not all(joined):
+            at = round(float(middle[i]), digits) + 0.0
+            ends = float(left[i]), float(right[i])
+            discontinuities.append(Discontinuity(kind, at, *ends, tuple(limits), joined, float(at_exact[i])))
+    far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= closest
+    inner = far & (near > low) & (near < high)
+    return discontinuities, near[inner], values[:, inner]
+
+
+def _classify_place(
+    sides: Sides, inside: tuple[bool, bool], value: float, extent: Extent, count: int, closest: float
+) -> tuple[str, list[tuple[Limit, Limit]]]:
+    """Return the kind of a discontinuity, empty for none, and the limits of each curve; ``value`` is that at the place itself."""
+    limits = [_both_limits(sides, inside, extent, k) for k in range(count)]
+    kind = discontinuity_kind(limits, limits_meet(limits, extent), value, extent)
+    if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
+        limits[1:] = [_both_limits(sides, inside, extent, k, closest) for k in range(1, count)]
+    joined = limits_meet(limits, extent)
+    first = joined.index(False) if not all(joined) else count  # the first curve that is discontinuous
+    if first < count and leaves_float_range([values[first] for _, values in sides], inside):
+        kind = "overflow" if first == 0 else ""
+    return kind, limits
+
+
+def _short_position(left: float, right: float, middle: float) -> float:
+    """Return the short decimal number or the multiple of pi/4 in an interval that contains a discontinuity, or nan."""
+    candidates = round(4 * middle / math.pi) * math.pi / 4, float(f"{middle:.9g}")
+    return next((place + 0.0 for place in candidates if left <= place <= right), math.nan)
+
+
+def _both_limits(sides: Sides, inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0) -> tuple[Limit, Limit]:
+    """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``."""
+    left, right = (
+        one_sided_limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")
+        for (distances, values), there in zip(sides, inside, strict=True)
+    )
+    return left, right
+
+
+def _merge_touching(
+    left: Floats, right: Floats, floor: Floats, ceiling: Floats, close: float
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Merge intervals at most ``close`` apart; return their ends, their middles, and the lowest and highest point around each.
+
+    If a sample is at a discontinuity, as 0 is for 1/x, both adjacent intervals were bisected towards it.
+    """
+    begin = np.flatnonzero(np.concatenate([[True], left[1:] - right[:-1] > close]))
+    end = np.concatenate([begin[1:], [len(left)]]) - 1
+    middle = np.where(begin < end, right[begin], left[begin] + (right[end] - left[begin]) / 2)
+    left, right, floor, ceiling = left[begin], right[end], floor[begin], ceiling[end]
+    between = right[:-1] + (left[1:] - right[:-1]) / 2
+    floor[1:] = np.maximum(floor[1:], between)
+    ceiling[:-1] = np.minimum(ceiling[:-1], between)
+    return left, right, middle, floor, ceiling
 
 
 def mismatch(xs: Floats, ys: Floats, count: int) -> Floats:
@@ -232,17 +317,21 @@ def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: in
         return Limit("finite", last)
     if (steps > 0).any() and (steps < 0).any():
         return Limit("finite", last) if sizes[-3:].max() <= NEGLIGIBLE / 10 * scale else _plateau(values, extent, curve)
-    shrink = float((sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1)))
-    power = math.log(shrink) / math.log(distances[-1] / distances[-2])
+    return _extrapolated_limit(last, steps, float(distances[-1] / distances[-2]))
+
+
+def _extrapolated_limit(last: float, steps: Floats, ratio: float) -> Limit:
+    """Return the limit beyond the ``last`` value if the ``steps``, at distances of a constant ratio, are a geometric series."""
+    shrink = float(np.abs(steps[-1] / steps[0]) ** (1 / (len(steps) - 1)))
+    power = math.log(shrink) / math.log(ratio)
     if power <= SLOWEST:
         return Limit("infinite", math.copysign(math.inf, steps[-1]))
-    # The remainder of a geometric series after the last step.
     rest = float(steps[-1]) * shrink / (1 - shrink)
     return Limit("finite", last + rest, abs(rest) / 10)
 
 
 def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
-    """Return the limit suggested by the last constant stretch before rounding errors dominate, as for (exp(x) - 1)/x near 0."""
+    """Return the limit of the last six equal values before rounding errors dominate, as for (exp(x) - 1)/x near 0."""
     for end in range(len(values) - 1, 5, -1):
         last = float(values[end])
         if np.ptp(values[end - 5 : end + 1]) <= NEGLIGIBLE / 2 * extent.size(curve, last):
@@ -269,22 +358,23 @@ def leaves_float_range(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
     """
     if not all(inside):
         return False
-    infinite = [bool(np.isinf(values).all()) for values in sides]
-    high = [abs(values[-1]) > LARGE and bool(np.isfinite(values).all() or (np.abs(values) > LARGE).all()) for values in sides]
-    return any(infinite) and all(high) and bool(np.sign(sides[0][-1]) == np.sign(sides[1][-1]))
+    are_infinite = [bool(np.isinf(values).all()) for values in sides]
+    # A side that is infinite only near the place, as beside a pole, is neither finite nor large everywhere.
+    are_large = [abs(values[-1]) > LARGE and bool(np.isfinite(values).all() or (np.abs(values) > LARGE).all()) for values in sides]
+    return any(are_infinite) and all(are_large) and bool(np.sign(sides[0][-1]) == np.sign(sides[1][-1]))
 
 
-def discontinuity_kind(limits: Sequence[tuple[Limit, Limit]], through: Sequence[bool], value: float, extent: Extent) -> str:
+def discontinuity_kind(limits: Sequence[tuple[Limit, Limit]], joined: Sequence[bool], value: float, extent: Extent) -> str:
     """Return the kind of a discontinuity; empty if every curve is continuous.
 
     Args:
         limits: the limits of each curve from both sides.
-        through: whether the limits of each curve are equal.
+        joined: whether the limits of each curve are equal.
         value: the value at the discontinuity itself.
         extent: the sizes of the curves.
     """
     kinds = [{left.kind, right.kind} for left, right in limits]
-    if not through[0]:
+    if not joined[0]:
         if kinds[0] == {"outside"}:
             return ""
         if "outside" in kinds[0]:
@@ -292,6 +382,6 @@ def discontinuity_kind(limits: Sequence[tuple[Limit, Limit]], through: Sequence[
         return "pole" if "infinite" in kinds[0] else "oscillation" if "none" in kinds[0] else "jump"
     if not math.isfinite(value) or not extent.meet(0, value, limits[0][0].value, limits[0][0].doubt):
         return "hole"
-    if len(limits) > 1 and not through[1]:
+    if len(limits) > 1 and not joined[1]:
         return "vertical tangent" if "infinite" in kinds[1] else "kink" if kinds[1] == {"finite"} else "oscillation"
-    return "bend" if len(limits) > 2 and not through[2] else ""
+    return "bend" if len(limits) > 2 and not joined[2] else ""

@@ -75,6 +75,7 @@ class FittedPlot:
 
 
 def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
+    """Return the range of the finite values, enlarged at each end by a share of its length."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     wide = (high - low) or abs(low) or 1.0
@@ -91,6 +92,7 @@ def fit_picture(plot: FittedPlot, kind: str, theme: str = "light") -> bytes:
 
 
 def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
+    """Draw the data with the curve and its bands above, and the residuals below."""
     above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     left, right, low, high = plot.window
     x, y, error, residuals = plot.thinned()
@@ -119,6 +121,7 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
 
 
 def _draw_curve(axes: Axes, plot: FittedPlot, color: str) -> None:
+    """Draw the curve of a fit with the bands that are known: dashed lines for a measurement, a shade for the curve."""
     label, (x, y) = f"{100 * plot.level:g} %", plot.curve
     if plot.new is not None:
         band: dict[str, Any] = {"color": color, "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 2, "gid": "prediction"}

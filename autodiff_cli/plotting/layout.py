@@ -17,6 +17,7 @@ from autodiff_cli.plotting.model import Field, Plot
 MOST_MARKS = 40
 """The maximum number of discontinuities that are marked; if there are more, no discontinuity is marked."""
 TINY = 1e-290
+"""A smaller number is drawn as 0."""
 FLAT = 15
 """A curve that spans less than ``1/FLAT`` of the axes gets its own axes."""
 
@@ -51,25 +52,31 @@ def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
 
     Unbounded curves extend the range by at most half of its length in each direction.
     """
-    windows = [plot.samples.windows[k] for k in curves if np.isfinite(plot.samples.windows[k]).all()]
-    free = [any(b.unbounded(k) for b in plot.samples.discontinuities) for k in curves if np.isfinite(plot.samples.windows[k]).all()]
-    if not windows:
+    finite = [k for k in curves if np.isfinite(plot.samples.windows[k]).all()]
+    if not finite:
         return Panel(curves, -1.0, 1.0)
-    first = [w for w, f in zip(windows, free, strict=True) if not f] or windows[:1]
-    low, high = float(min(w[0] for w in first)), float(max(w[1] for w in first))
+    bounded = [k for k in finite if not any(mark.unbounded(k) for mark in plot.samples.discontinuities)]
+    low, high = _range_of_windows(plot, bounded or finite[:1])
     room = (high - low) / 2
     if room:
-        low = min(low, max(min(float(w[0]) for w in windows), low - room))
-        high = max(high, min(max(float(w[1]) for w in windows), high + room))
+        lowest, highest = _range_of_windows(plot, finite)
+        low = min(low, max(lowest, low - room))
+        high = max(high, min(highest, high + room))
     return Panel(curves, *_widened(low, high))
+
+
+def _range_of_windows(plot: Plot, curves: Sequence[int]) -> tuple[float, float]:
+    """Return the range that contains the windows of curves."""
+    windows = plot.samples.windows[list(curves)]
+    return float(windows[:, 0].min()), float(windows[:, 1].max())
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
     """Return a range for axes or colours; the range of a constant is widened."""
     if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
         # A bound that differs from 0 only by rounding errors becomes 0.
-        none = 1e-6 * (high - low)
-        return 0.0 if abs(low) < none else low, 0.0 if abs(high) < none else high
+        negligible = 1e-6 * (high - low)
+        return 0.0 if abs(low) < negligible else low, 0.0 if abs(high) < negligible else high
     room = abs(low) / 2 if abs(low) > TINY else 1.0
     return low - room, high + room
 
@@ -151,12 +158,12 @@ def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str
         if 2 <= len(values) <= most:
             return [math.log10(value) for value in values], [number_text(value) for value in values]
     places, labels = ticks(10.0**low, 10.0**high, most)
-    return [math.log10(place) for place in places if place > 0], [
-        label for place, label in zip(places, labels, strict=True) if place > 0
-    ]
+    positive = [(math.log10(place), label) for place, label in zip(places, labels, strict=True) if place > 0]
+    return [position for position, _ in positive], [label for _, label in positive]
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
+    """Return the multiples of a step in a range, whose ends may have rounding errors."""
     return [k * step + 0.0 for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
@@ -207,15 +214,14 @@ def mark_circles(mark: Discontinuity) -> list[Circle]:
     """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different."""
     if mark.kind not in ("kink", "vertical tangent", "jump", "hole"):
         return []
-    limits = list(dict.fromkeys(side.value for side in mark.limits[0]))
-    if mark.kind != "jump":
-        del limits[1:]
+    sides = mark.limits[0] if mark.kind == "jump" else mark.limits[0][:1]
+    limits = list(dict.fromkeys(side.value for side in sides))
     if mark.kind in ("kink", "vertical tangent"):
         return [Circle(mark.at, limits[0], True)]
-    apart = 1e-6 * max(map(abs, (*limits, mark.value)))
-    drawn = [Circle(mark.at, y, abs(y - mark.value) <= apart) for y in limits]
-    alone = np.isfinite(mark.value) and not any(circle.filled for circle in drawn)
-    return [*drawn, Circle(mark.at, mark.value, True)] if alone else drawn
+    negligible = 1e-6 * max(map(abs, (*limits, mark.value)))
+    circles = [Circle(mark.at, y, abs(y - mark.value) <= negligible) for y in limits]
+    is_apart = np.isfinite(mark.value) and not any(circle.filled for circle in circles)
+    return [*circles, Circle(mark.at, mark.value, True)] if is_apart else circles
 
 
 def path_marks(count: int) -> list[str]:
@@ -239,8 +245,8 @@ def value_range(field: Field) -> tuple[float, float]:
 def value_bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
-    for part in (1, 2, 2.5, 5, 10, 20):
-        step = part * power
+    for digit in (1, 2, 2.5, 5, 10, 20):
+        step = digit * power
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         if last - first <= most:
             break
@@ -267,10 +273,10 @@ def gradient_arrows(field: Field, across: int, up: int, aspect: float) -> tuple[
     x, y = np.meshgrid(field.x[column], field.y[row])
     with np.errstate(all="ignore"):
         length = np.hypot(u, v)
-        good = np.isfinite(length) & (length > 0) & np.isfinite(field.value[at]) & ~field.discontinuous[at]
-        typical = np.percentile(length[good], 95) if good.any() else 1.0
-        factor = np.where(good, np.clip((length / typical) ** (1 / 3), 0.25, 1) / length, 0.0)
-        return x[good], y[good], (u * factor)[good], (v * factor)[good]
+        drawn = np.isfinite(length) & (length > 0) & np.isfinite(field.value[at]) & ~field.discontinuous[at]
+        longest = np.percentile(length[drawn], 95) if drawn.any() else 1.0  # without outliers
+        factor = np.where(drawn, np.clip((length / longest) ** (1 / 3), 0.25, 1) / length, 0.0)
+        return x[drawn], y[drawn], (u * factor)[drawn], (v * factor)[drawn]
 
 
 def _spaced_indices(count: int, target: int) -> Indices:

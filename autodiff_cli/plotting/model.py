@@ -245,5 +245,6 @@ def _content(plot: Plot | Field, over: Sequence[Range]) -> dict[str, object]:
 
 
 def _rows(data: Mapping[str, Floats]) -> list[Record]:
+    """Return the rows of columns as records."""
     rows = zip(*(column.tolist() for column in data.values()), strict=True)
     return [dict(zip(data, row, strict=True)) for row in rows]

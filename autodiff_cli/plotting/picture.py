@@ -13,21 +13,8 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.errors import MissingPackage
 from autodiff_cli.lazy import library
-from autodiff_cli.plotting.layout import (
-    Panel,
-    axis_ticks,
-    clip_curve,
-    gradient_arrows,
-    has_vertical_line,
-    height_over_width,
-    mark_circles,
-    panels,
-    shown_marks,
-    thin_curve,
-    ticks,
-    value_bands,
-    value_range,
-)
+from autodiff_cli.plotting import layout
+from autodiff_cli.plotting.layout import Panel, ticks
 from autodiff_cli.plotting.model import Field, Plot
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.wording import shortened
@@ -50,6 +37,7 @@ DASHES: tuple[Literal["solid"] | tuple[float, tuple[float, float]], ...] = (
     *((0, (9, 2)), (0, (3, 1.5)), (0, (1, 3))),
 )
 WIDTHS = (2.0, 1.7, 1.9)
+"""The style and the width in points of the lines, by the number of the curve."""
 
 
 class PictureTheme(NamedTuple):
@@ -92,22 +80,19 @@ def to_svg(plot: Plot | Field) -> str | None:
 
 
 def drawn(plot: Plot | Field, kind: str) -> bytes:
-    """Return the contents of a picture file.
-
-    Args:
-        plot: the plot.
-        kind: the file format, ``svg``, ``png`` or ``pdf``.
+    """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
     """
     if isinstance(plot, Plot):
-        parts = panels(plot)
-        height = HEIGHT + PANEL_HEIGHT * (len(parts) - 1)
-        return render_figure(kind, plot.theme, height, lambda figure, colors: _draw_panels(figure, plot, parts, colors))
-    alike = 1 / MOST_UNEQUAL <= height_over_width(plot) <= MOST_UNEQUAL
-    height = round(0.8 * WIDTH * height_over_width(plot)) + 80 if alike else HEIGHT
-    return render_figure(kind, plot.theme, height, lambda figure, colors: _draw_field(figure, plot, alike, colors))
+        panels = layout.panels(plot)
+        height = HEIGHT + PANEL_HEIGHT * (len(panels) - 1)
+        return render_figure(kind, plot.theme, height, lambda figure, colors: _draw_panels(figure, plot, panels, colors))
+    ratio = layout.height_over_width(plot)
+    is_to_scale = 1 / MOST_UNEQUAL <= ratio <= MOST_UNEQUAL
+    height = round(0.8 * WIDTH * ratio) + 80 if is_to_scale else HEIGHT  # the labels and the title need the rest
+    return render_figure(kind, plot.theme, height, lambda figure, colors: _draw_field(figure, plot, is_to_scale, colors))
 
 
 def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
@@ -127,7 +112,20 @@ def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, Pi
     from matplotlib.figure import Figure
 
     colors = THEMES[theme]
-    settings = {
+    out = io.BytesIO()
+    with mpl.rc_context(_settings(colors)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # matplotlib warns of labels that do not fit and of missing glyphs
+        figure = Figure(layout="constrained", facecolor=colors.paper)
+        figure.set_size_inches(WIDTH / 96, height / 96)
+        draw(figure, colors)
+        undated = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
+        figure.savefig(out, format=kind, dpi=DENSITY[kind], metadata=undated)
+    return out.getvalue()
+
+
+def _settings(colors: PictureTheme) -> dict[str, Any]:
+    """Return the settings of matplotlib for a theme; the hash salt makes files reproducible."""
+    return {
         "svg.hashsalt": "autodiff",
         "font.family": "DejaVu Sans",
         "font.size": 10,
@@ -145,58 +143,55 @@ def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, Pi
         "ytick.labelcolor": colors.ink,
         "legend.frameon": False,
     }
-    out = io.BytesIO()
-    with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # matplotlib warns of labels that do not fit and of missing glyphs
-        figure = Figure(layout="constrained", facecolor=colors.paper)
-        figure.set_size_inches(WIDTH / 96, height / 96)
-        draw(figure, colors)
-        undated = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
-        figure.savefig(out, format=kind, dpi=DENSITY[kind], metadata=undated)
-    return out.getvalue()
 
 
 def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
+    """Draw the panels of curves below each other, with the title above the first one."""
     rows = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
-    ends = plot.scale.x_ends(plot.over)
     title = _draw_title(rows[0], plot.expression, colors)
     for axes, panel in zip(rows, panels, strict=True):
-        margin = 0.04 * (panel.high - panel.low)
-        low, high = panel.low - margin, panel.high + margin
-        axes.set_ylim(low, high)
-        axes.set_xlim(*ends)
-        axes.set_yticks(*axis_ticks(plot, "y", (low, high), 9 if len(panels) == 1 else 6))
-        axes.set_xticks(*axis_ticks(plot, "x", ends, 13))
-        axes.grid(color=colors.grid, linewidth=0.8)
-        axes.set_axisbelow(True)
-        if low < 0 < high and "y" not in plot.scale.log:
-            axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
-        _draw_marks(axes, plot, panel, colors)
-        for k in reversed(panel.curves):
-            _draw_curve(axes, plot, k, (low, high), colors.curves[k])
-        handles, labels = axes.get_legend_handles_labels()
-        axes.legend(
-            handles[::-1], labels[::-1], ncols=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, handlelength=2.0
-        )
-        if 0 in panel.curves:
-            _draw_path(axes, plot.scale.to_axes(plot.path), colors, joined=False)
+        _draw_panel(axes, plot, panel, colors, 9 if len(panels) == 1 else 6)
     rows[-1].set_xlabel(plot.over.name)
-    figure.draw_without_rendering()
+    figure.draw_without_rendering()  # only then, texts have a size
     legend = rows[0].get_legend()
     assert legend is not None
     if title.get_window_extent().x1 > legend.get_window_extent().x0:
         _draw_title(rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
 
 
+def _draw_panel(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme, most_ticks: int) -> None:
+    """Draw one panel: the axes with at most so many ticks of values, the curves, their marks, the legend and the path."""
+    ends = plot.scale.x_ends(plot.over)
+    margin = 0.04 * (panel.high - panel.low)
+    low, high = panel.low - margin, panel.high + margin
+    axes.set_ylim(low, high)
+    axes.set_xlim(*ends)
+    axes.set_yticks(*layout.axis_ticks(plot, "y", (low, high), most_ticks))
+    axes.set_xticks(*layout.axis_ticks(plot, "x", ends, 13))
+    axes.grid(color=colors.grid, linewidth=0.8)
+    axes.set_axisbelow(True)
+    if low < 0 < high and "y" not in plot.scale.log:
+        axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
+    _draw_marks(axes, plot, panel, colors)
+    for k in reversed(panel.curves):
+        _draw_curve(axes, plot, k, (low, high), colors.curves[k])
+    handles, labels = axes.get_legend_handles_labels()
+    style: dict[str, Any] = {"bbox_to_anchor": (1, 1), "borderaxespad": 0.2, "handlelength": 2.0}
+    axes.legend(handles[::-1], labels[::-1], ncols=3, loc="lower right", **style)
+    if 0 in panel.curves:
+        _draw_path(axes, plot.scale.to_axes(plot.path), colors, joined=False)
+
+
 def _draw_title(axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
+    """Draw the expression above the axes, at a distance of ``pad`` points, and return the drawn text."""
     text = shortened(visible(expression), 60)
     return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
 
 
 def _draw_curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], color: str) -> None:
     """Draw curve ``k`` of a plot inside the axes, whose range of values is ``window``."""
-    xs, ys = clip_curve(plot.samples.xs, plot.samples.ys[k], *window)
-    pieces = thin_curve(xs, ys, *plot.scale.x_ends(plot.over), 2000)
+    xs, ys = layout.clip_curve(plot.samples.xs, plot.samples.ys[k], *window)
+    pieces = layout.thin_curve(xs, ys, *plot.scale.x_ends(plot.over), 2000)  # more columns than pixels
     # All pieces are one line with gaps of nan, so that they share a dash pattern and a legend entry.
     gap = np.array([np.nan])
     x = np.concatenate([part for piece, _ in pieces for part in (piece, gap)] or [gap])
@@ -209,7 +204,7 @@ def _draw_curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], col
 
 
 def _draw_path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -> None:
-    """Draw the points of a path; the last point is larger."""
+    """Draw the points of a path, ``joined`` with lines or alone; the last point is larger."""
     if len(path):
         style: dict[str, Any] = {"color": colors.curves[1], "markeredgecolor": colors.paper, "markeredgewidth": 0.8, "marker": "o"}
         axes.plot(*path.T, linestyle="solid" if joined else "none", linewidth=1.4, markersize=5, zorder=6, gid="path", **style)
@@ -218,51 +213,63 @@ def _draw_path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = Tr
 
 def _draw_marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> None:
     """Draw a dotted line at each pole, and circles at kinks, holes and both ends of jumps."""
-    points = shown_marks(plot)
-    for mark in points:
-        if has_vertical_line(mark):
+    marks = layout.shown_marks(plot)
+    for mark in marks:
+        if layout.has_vertical_line(mark):
             axes.axvline(mark.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    drawn = [(circle, colors.curves[mark.curve]) for mark in points if mark.curve in panel.curves for circle in mark_circles(mark)]
-    if drawn:
-        x, y, filled = zip(*(circle for circle, _ in drawn), strict=True)
-        edges = [color for _, color in drawn]
+    own = [mark for mark in marks if mark.curve in panel.curves]
+    circles = [(circle, colors.curves[mark.curve]) for mark in own for circle in layout.mark_circles(mark)]
+    if circles:
+        x, y, filled = zip(*(circle for circle, _ in circles), strict=True)
+        edges = [color for _, color in circles]
         inside = [color if full else colors.paper for full, color in zip(filled, edges, strict=True)]
         axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
 
 
-def _draw_field(figure: Figure, plot: Field, alike: bool, colors: PictureTheme) -> None:
-    """Draw the value as bands between contour lines, and the gradient as arrows."""
-    from matplotlib.colors import LinearSegmentedColormap
-
+def _draw_field(figure: Figure, plot: Field, is_to_scale: bool, colors: PictureTheme) -> None:
+    """Draw the value as bands between contour lines, and the gradient as arrows; both axes may have the same scale."""
     axes = figure.subplots()
     _draw_title(axes, plot.expression, colors)
-    levels, labels = value_bands(*value_range(plot), 12)
-    value = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
-    shades = LinearSegmentedColormap.from_list("shades", colors.bands)
-    if value.count():
-        # Levels of different distances would have almost equal colours on a linear scale.
-        filled = axes.contourf(plot.x, plot.y, value, levels=levels, cmap=shades)
-        axes.contour(plot.x, plot.y, value, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
-        bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
-        bar.set_ticks(levels, labels=labels)
-        bar.set_label("value")
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0)
+    _draw_bands(figure, axes, plot, colors)
     axes.set_xlim(plot.x[0], plot.x[-1])
     axes.set_ylim(plot.y[0], plot.y[-1])
     axes.set_xticks(*ticks(plot.x[0], plot.x[-1], 11))
     axes.set_yticks(*ticks(plot.y[0], plot.y[-1], 9))
     axes.set_xlabel(plot.over[0].name)
     axes.set_ylabel(plot.over[1].name)
-    if alike:
+    if is_to_scale:
         axes.set_aspect("equal")
         for _ in range(2):  # the first layout leaves too little room, because equal scales make the axes smaller
             figure.draw_without_rendering()
     _draw_path(axes, plot.path, colors)
     if plot.gradient is not None:
         figure.draw_without_rendering()  # the arrows depend on the size of the axes
-        box = axes.get_window_extent()
-        across = 22
-        x, y, u, v = gradient_arrows(plot, across, max(6, round(across * box.height / box.width)), box.height / box.width)
-        style: dict[str, Any] = {"width": 0.0026, "headwidth": 4.2, "headlength": 5, "headaxislength": 4.4, "minlength": 0.6}
-        axes.quiver(x, y, u, v, pivot="mid", zorder=3, color=colors.ink, units="width", scale=1.35 * across, alpha=0.85, **style)
+        _draw_arrows(axes, plot, colors)
+
+
+def _draw_bands(figure: Figure, axes: Axes, plot: Field, colors: PictureTheme) -> None:
+    """Draw the value of a field as bands of colours with contour lines, and their legend beside the axes."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    levels, labels = layout.value_bands(*layout.value_range(plot), 12)
+    value = np.ma.masked_invalid(np.where(plot.discontinuous, np.nan, np.clip(plot.value, levels[0], levels[-1])))
+    if not value.count():
+        return
+    # Levels of different distances would have almost equal colours on a linear scale.
+    shades = LinearSegmentedColormap.from_list("shades", colors.bands)
+    filled = axes.contourf(plot.x, plot.y, value, levels=levels, cmap=shades)
+    axes.contour(plot.x, plot.y, value, levels=levels[1:-1], colors=colors.paper, linewidths=0.7, linestyles="solid", alpha=0.8)
+    bar = figure.colorbar(filled, cax=axes.inset_axes((1.025, 0, 0.035, 1)), spacing="uniform")
+    bar.set_ticks(levels, labels=labels)
+    bar.set_label("value")
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0)
+
+
+def _draw_arrows(axes: Axes, plot: Field, colors: PictureTheme) -> None:
+    """Draw the gradient of a field, with 22 arrows in each row."""
+    box = axes.get_window_extent()
+    across, ratio = 22, box.height / box.width
+    x, y, u, v = layout.gradient_arrows(plot, across, max(6, round(across * ratio)), ratio)
+    style: dict[str, Any] = {"width": 0.0026, "headwidth": 4.2, "headlength": 5, "headaxislength": 4.4, "minlength": 0.6}
+    axes.quiver(x, y, u, v, pivot="mid", zorder=3, color=colors.ink, units="width", scale=1.35 * across, alpha=0.85, **style)

@@ -7,15 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autodiff_cli.autograd.primitives.argument_kinds import optional
-from autodiff_cli.autograd.primitives.interface_kinds import (
-    COUNT,
-    EXPRESSION,
-    PAIR,
-    VALUES,
-    VALUES_OR_TEXTS,
-    checks,
-    choice,
-)
+from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, PAIR, VALUES, VALUES_OR_TEXTS, checks, choice
 from autodiff_cli.evaluation.ranges import parse_interval, parse_ranges
 from autodiff_cli.plotting.curves_and_fields import sample_expression
 from autodiff_cli.plotting.model import Field, Plot
@@ -72,19 +64,21 @@ def plot(
         MissingValue: if a variable has neither a range nor a value, or the path does not have it.
         AutodiffError: if the program cannot be parsed or evaluated.
     """
-    ends = parse_ranges(_range_texts(over or ()))
-    window = None if y_range is None else parse_interval(_text(y_range, "y_range"), "y_range")
-    result = sample_expression(expression, ends, at, const, order, path, log)
+    ranges = parse_ranges(_range_texts(over or ()))
+    window = None if y_range is None else parse_interval(_interval_text(y_range, "y_range"), "y_range")
+    result = sample_expression(expression, ranges, at, const, order, path, log)
     if window is not None and isinstance(result, Plot):
-        result.scale.ends("y", *window)  # the values of a logarithmic axis are positive
+        result.scale.ends("y", *window)  # raises an error if an axis is logarithmic and the range is not positive
     return replace(result, y_range=window, theme=theme)
 
 
 def _range_texts(over: Mapping[str, Ends] | Iterable[str]) -> Iterable[str]:
+    """Return the ranges as texts, such as ``x=0:1``."""
     if isinstance(over, Mapping):
-        return [f"{name}={_text(ends, f'over[{name!r}]')}" for name, ends in over.items()]
+        return [f"{name}={_interval_text(ends, f'over[{name!r}]')}" for name, ends in over.items()]
     return [over] if isinstance(over, str) else over
 
 
-def _text(ends: Ends, parameter: str) -> str:
+def _interval_text(ends: Ends, parameter: str) -> str:
+    """Return the ends of a range as a text, such as ``0:1``; error messages name the ``parameter``."""
     return ends if isinstance(ends, str) else ":".join(repr(float(end)) for end in PAIR(ends, "plot", parameter))

@@ -11,18 +11,8 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.errors import setting
 from autodiff_cli.lazy import library
-from autodiff_cli.plotting.layout import (
-    Panel,
-    axis_ticks,
-    clip_curve,
-    has_vertical_line,
-    mark_circles,
-    panels,
-    path_marks,
-    shown_marks,
-    thin_curve,
-    ticks,
-)
+from autodiff_cli.plotting import layout
+from autodiff_cli.plotting.layout import Panel
 from autodiff_cli.plotting.model import Plot
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.styled_text import Text
@@ -57,49 +47,50 @@ def drawn(plot: Plot, color: str) -> str:
     """Return the plot of curves as text for standard output."""
     colorless = not is_colored(color)
     columns, rows = plot_size()
-    parts = panels(plot)
-    height = max(8, rows // len(parts)) if len(parts) > 1 else rows
+    panels = layout.panels(plot)
+    height = max(8, rows // len(panels)) if len(panels) > 1 else rows
     lines: list[str] = []
-    for panel in parts:
+    for panel in panels:
         lines += [*_legend(plot, panel, columns, colorless), *_panel_lines(plot, panel, columns, height, colorless)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str]:
+    """Return the lines of the legend of a panel, each of which has as many curves as fit."""
     lines, room = [""], 0
     for k in panel.curves:
         name = visible(plot.curves[k].label)
         if room < len(name) + 8 and room < columns:
             lines, room = [*lines, ""], columns
-        lines[-1] += (
-            f"   {LEGEND_SAMPLES[k] if colorless else f'{chr(27)}[38;5;{COLORS[k]}m{LEGEND_SAMPLES[k]}{chr(27)}[0m'} {name}"
-        )
+        line = LEGEND_SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{LEGEND_SAMPLES[k]}\x1b[0m"
+        lines[-1] += f"   {line} {name}"
         room -= len(name) + 8
     return lines[1:]
 
 
 def _panel_lines(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
+    """Return the lines of a panel of so many columns and rows: axes, curves, their marks and the points of the path."""
     low, high = ends = plot.scale.x_ends(plot.over)
-    up = axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
-    across = axis_ticks(plot, "x", ends, max(3, columns // 10))
-    plotext, figure = empty_figure(columns, rows, ends, (panel.low, panel.high), up, across)
-    inner = columns - max(map(len, up[1])) - 2, rows - 3
-    dim = plotext.pixel(GRAY)
+    y_ticks = layout.axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
+    x_ticks = layout.axis_ticks(plot, "x", ends, max(3, columns // 10))
+    plotext, figure = empty_figure(columns, rows, ends, (panel.low, panel.high), y_ticks, x_ticks)
+    inner = columns - max(map(len, y_ticks[1])) - 2, rows - 3
+    points: list[tuple[float, float, str, int]] = []  # each with its character and its colour
     if panel.low < 0 < panel.high and "y" not in plot.scale.log:
-        figure.line(0, "horizontal", style="dotted", pixel=dim)
-    for mark in shown_marks(plot):
-        if has_vertical_line(mark) and low < mark.at < high:
-            figure.line(mark.at, "vertical", style="dotted", pixel=dim)
+        figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(GRAY))
+    for mark in layout.shown_marks(plot):
+        if layout.has_vertical_line(mark) and low < mark.at < high:
+            figure.line(mark.at, "vertical", style="dotted", pixel=plotext.pixel(GRAY))
+        if mark.curve in panel.curves:
+            points += [(x, y, "●" if filled else "○", COLORS[mark.curve]) for x, y, filled in layout.mark_circles(mark)]
     for k in reversed(panel.curves):
         _draw_curve(plotext, plot, panel, k, inner)
-    for mark in shown_marks(plot):
-        for x, y, filled in mark_circles(mark) if mark.curve in panel.curves else ():
-            if panel.low <= y <= panel.high:
-                figure.draw(figure.signal([x], [y], marker=plotext.marker("●" if filled else "○", COLORS[mark.curve])))
     if 0 in panel.curves:
-        for point, x, y in zip(path_marks(len(plot.path)), *plot.scale.to_axes(plot.path).T, strict=True):
-            if low <= x <= high and panel.low <= y <= panel.high:
-                figure.draw(figure.signal([x], [y], marker=plotext.marker(point, COLORS[1])))
+        path = zip(*plot.scale.to_axes(plot.path).T, layout.path_marks(len(plot.path)), strict=True)
+        points += [(x, y, character, COLORS[1]) for x, y, character in path if low <= x <= high]
+    for x, y, character, color in points:
+        if panel.low <= y <= panel.high:
+            figure.draw(figure.signal([x], [y], marker=plotext.marker(character, color)))
     return figure_lines(figure, colorless)
 
 
@@ -108,12 +99,7 @@ Ticks = tuple[list[float], list[str]]
 
 
 def empty_figure(
-    columns: int,
-    rows: int,
-    across: tuple[float, float],
-    up: tuple[float, float],
-    y_ticks: Ticks,
-    x_ticks: Ticks | None = None,
+    columns: int, rows: int, across: tuple[float, float], up: tuple[float, float], y_ticks: Ticks, x_ticks: Ticks | None = None
 ) -> tuple[Any, Any]:
     """Return plotext and its figure, empty but for the axes over the given ranges.
 
@@ -134,7 +120,7 @@ def empty_figure(
     figure.ruler("y").lim(*up)
     figure.ruler("x").lim(*across)
     figure.ruler("y").ticks(*y_ticks)
-    figure.ruler("x").ticks(*(x_ticks or ticks(*across, max(3, columns // 10))))
+    figure.ruler("x").ticks(*(x_ticks or layout.ticks(*across, max(3, columns // 10))))
     figure.axes(True, pixel=plotext.pixel(GRAY))
     return plotext, figure
 
@@ -148,11 +134,11 @@ def figure_lines(figure: Any, colorless: bool) -> list[str]:
 def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
     """Draw curve ``k`` of a plot with its dashes; ``inner`` is the size inside the axes in characters."""
     low, high = plot.scale.x_ends(plot.over)
-    xs, ys = clip_curve(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
+    xs, ys = layout.clip_curve(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
     # Braille dots per unit of x and y.
     scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
     marker = plotext.marker("braille", COLORS[k])
-    for x, y in thin_curve(xs, ys, low, high, 2 * inner[0]):
+    for x, y in layout.thin_curve(xs, ys, low, high, 2 * inner[0]):
         for part_x, part_y in _split_into_dashes(x, y, scale, *DASHES[k]):
             signal = plotext.figure.signal(part_x.tolist(), part_y.tolist(), marker=marker)
             plotext.figure.draw(signal.lines())
@@ -162,16 +148,15 @@ _LONGEST = 1e6
 """The maximum length of a dashed curve, in dots; a longer curve is drawn solid."""
 
 
-def _split_into_dashes(x: Floats, y: Floats, scale: Floats, drawn: int, left_out: int) -> list[tuple[Floats, Floats]]:
-    """Split a curve into dashes; all lengths are in dots along the curve."""
-    if not left_out or len(x) < 2:
+def _split_into_dashes(x: Floats, y: Floats, scale: Floats, drawn: int, skipped: int) -> list[tuple[Floats, Floats]]:
+    """Split a curve into dashes of ``drawn`` dots with ``skipped`` dots after each; ``scale`` is the dots per unit of x and y."""
+    if not skipped or len(x) < 2:
         return [(x, y)]
     length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])
     if not length[-1] < _LONGEST:
         return [(x, y)]
-    starts = np.arange(0.0, length[-1] + 1e-9, drawn + left_out)
     pieces = []
-    for start in starts:
+    for start in np.arange(0.0, length[-1] + 1e-9, drawn + skipped):
         end = min(start + drawn - 1, length[-1])
         inside = length[(length > start) & (length < end)]
         at = np.concatenate([[start], inside, [end]]) if end > start else np.array([start])

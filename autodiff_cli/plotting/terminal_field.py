@@ -50,7 +50,8 @@ def drawn(field: Field, color: str) -> str:
 
 def _band_numbers(field: Field, columns: int, rows: int, levels: list[float]) -> Indices:
     """Return the number of the band in each cell, the top row first; -1 for a value that is not finite."""
-    row, column = (np.floor((np.arange(n) + 0.5) / n * len(p)).astype(int) for n, p in ((rows, field.y), (columns, field.x)))
+    sizes = (rows, len(field.y)), (columns, len(field.x))
+    row, column = (np.floor((np.arange(cells) + 0.5) / cells * points).astype(int) for cells, points in sizes)
     value = field.value[np.ix_(row[::-1], column)]
     band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)
     return np.where(np.isfinite(value), band, -1)
@@ -63,7 +64,7 @@ def _cell_texts(field: Field, bands: Indices, colorless: bool) -> list[list[str]
     if field.gradient is not None:
         for x, y, u, v in zip(*gradient_arrows(field, max(4, columns // 7), max(3, rows // 3), 2 * rows / columns), strict=True):
             row, column = _cell_of_point(field, x, y, rows, columns)
-            if colorless:
+            if colorless:  # the cells beside an arrow are blank, so that it stands out from the shades
                 texts[row][max(0, column - 1) : column + 2] = [" "] * (min(columns, column + 2) - max(0, column - 1))
             texts[row][column] = ARROWS[round(math.atan2(v, u) / (math.pi / 4)) % 8]
     for point, x, y in zip(path_marks(len(field.path)), *field.path.T, strict=True):
@@ -74,6 +75,7 @@ def _cell_texts(field: Field, bands: Indices, colorless: bool) -> list[list[str]
 
 
 def _cell_of_point(field: Field, x: float, y: float, rows: int, columns: int) -> tuple[int, int]:
+    """Return the row, from the top, and the column of the cell that contains a point."""
     column = min(columns - 1, int((x - field.x[0]) / (field.x[-1] - field.x[0]) * columns))
     return rows - 1 - min(rows - 1, int((y - field.y[0]) / (field.y[-1] - field.y[0]) * rows)), column
 
