@@ -59,7 +59,7 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
         )
     graph, nodes = _graph(output, list(evaluation.evaluator.named()), evaluation.leaves.values(), saved)
     drawn = dict(zip(nodes, graph.nodes, strict=True))
-    handles = [node.register_prehook(_keeping(drawn[node])) for node in nodes if not isinstance(node, AccumulateGrad)]
+    handles = [node.register_prehook(_gradient_hook(drawn[node])) for node in nodes if not isinstance(node, AccumulateGrad)]
     run_backward(evaluation, output)
     for handle in handles:
         handle.remove()
@@ -133,8 +133,8 @@ def _graph(output: Tensor, named: Sequence[Named], leaves: Iterable[Tensor] | No
     return Graph(drawn, "", "backward", evaluated=True, memory=memory), nodes
 
 
-def _as_drawn(root: Node) -> list[Node]:
-    """Return the nodes behind a node in the order of the lines of a tree."""
+def _nodes_in_tree_order(root: Node) -> list[Node]:
+    """Return the nodes behind a node in the order in which the lines of a tree show them first."""
     order: dict[Node, None] = {}
     stack = [root]
     while stack:
@@ -151,16 +151,17 @@ def _memory(
     """Return the memory of the saved values behind a node, and the saved values of each node."""
     from autodiff_cli.autograd.saved.memory_use import SavedMemory
 
-    of_tensors = {id(tensor): name for tensor, name, _ in named}
-    memory = SavedMemory(lambda tensor: of_tensors.get(id(tensor), ""), leaves)
-    return memory, {node: memory.values_of(node, names.get(node, ("", ""))[0]) for node in _as_drawn(root)}
+    tensor_names = {id(tensor): name for tensor, name, _ in named}
+    memory = SavedMemory(lambda tensor: tensor_names.get(id(tensor), ""), leaves)
+    return memory, {node: memory.values_of(node, names.get(node, ("", ""))[0]) for node in _nodes_in_tree_order(root)}
 
 
 def _inputs(node: Node) -> list[Node]:
+    """Return the nodes that receive a gradient from a node."""
     return [following for following, _ in node.next_functions if following is not None]
 
 
-def _keeping(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None]:
+def _gradient_hook(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None]:
     """Return a hook that stores the first upstream gradient of a node in its drawing."""
 
     def hook(gradients: Sequence[Tensor | None]) -> None:
@@ -174,13 +175,13 @@ def _keeping(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None]:
 def _names(nodes: Iterable[Node], named: Iterable[Named]) -> dict[Node, tuple[str, str]]:
     """Return the name and the expression of each leaf, and of the first output of each other node."""
     names: dict[Node, tuple[str, str]] = {}
-    of_leaves: dict[int, tuple[str, str]] = {}
+    leaf_names: dict[int, tuple[str, str]] = {}
     for tensor, name, text in named:
         if tensor._edge is not None:
             names.setdefault(tensor._edge[0], (name, text))
         else:
-            of_leaves.setdefault(id(tensor), (name, text))
+            leaf_names.setdefault(id(tensor), (name, text))
     for node in nodes:
-        if isinstance(node, AccumulateGrad) and id(node.variable) in of_leaves:
-            names[node] = of_leaves[id(node.variable)]
+        if isinstance(node, AccumulateGrad) and id(node.variable) in leaf_names:
+            names[node] = leaf_names[id(node.variable)]
     return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,18 +14,14 @@ def cut(graph: Graph, depth: int) -> Graph:
     levels = graph.levels()
     if max(levels) <= depth:
         return graph
-    owner = [-1] * len(graph.nodes)
-    hidden: dict[int, int] = {}
-    for i in range(len(graph.nodes) - 1, -1, -1):
-        if levels[i] == depth:
-            hidden[i] = _claim(graph, i, levels, depth, owner)
+    owners = _owners(graph, levels, depth)
+    counts = Counter(owners.values())
     visible: list[GraphNode] = []
-    at: dict[int, int] = {}
-    stubs: dict[int, int] = {}
-    for i, count in hidden.items():
-        if count:
-            stubs[i] = len(visible)
-            visible.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
+    at: dict[int, int] = {}  # the new positions of the nodes
+    stubs: dict[int, int] = {}  # the positions of the placeholders, by the owner of the hidden nodes
+    for i, count in counts.items():
+        stubs[i] = len(visible)
+        visible.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
     for i, node in enumerate(graph.nodes):
         if levels[i] > depth:
             continue
@@ -32,23 +29,24 @@ def cut(graph: Graph, depth: int) -> Graph:
         for source in node.inputs:
             if source is None or levels[source] <= depth:
                 inputs.append(None if source is None else at[source])
-            elif stubs[owner[source]] not in inputs:
-                inputs.append(stubs[owner[source]])
+            elif stubs[owners[source]] not in inputs:
+                inputs.append(stubs[owners[source]])
         at[i] = len(visible)
         visible.append(replace(node, inputs=inputs))
-    return replace(graph, nodes=visible, hidden=graph.hidden + sum(hidden.values()))
+    return replace(graph, nodes=visible, hidden=graph.hidden + len(owners))
 
 
-def _claim(graph: Graph, start: int, levels: Sequence[int], depth: int, owner: list[int]) -> int:
-    """Make a node the owner of the hidden nodes behind it that do not have an owner; return the number of these nodes."""
-    stack, count = [start], 0
-    while stack:
-        for source in graph.nodes[stack.pop()].inputs:
-            if source is not None and levels[source] > depth and owner[source] < 0:
-                owner[source] = start
-                count += 1
-                stack.append(source)
-    return count
+def _owners(graph: Graph, levels: Sequence[int], depth: int) -> dict[int, int]:
+    """Return the owner of each node below ``depth``: the last node at this depth that it leads to."""
+    owners: dict[int, int] = {}
+    for start in range(len(graph.nodes) - 1, -1, -1):
+        stack = [start] if levels[start] == depth else []
+        while stack:
+            for source in graph.nodes[stack.pop()].inputs:
+                if source is not None and levels[source] > depth and source not in owners:
+                    owners[source] = start
+                    stack.append(source)
+    return owners
 
 
 def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
@@ -69,12 +67,12 @@ def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) 
 
 def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
     """Return the greatest depth that does not exceed the limits on edges and levels, but at least 1."""
-    below: dict[int, int] = {}
+    counts = Counter[int]()  # the number of inputs of the nodes of each level
     for node, level in zip(graph.nodes, graph.levels(), strict=True):
-        below[level] = below.get(level, 0) + len(node.inputs)
+        counts[level] += len(node.inputs)
     edges = 0
-    for level in range(len(below)):
-        edges += below[level]
+    for level in range(len(counts)):
+        edges += counts[level]
         if level >= 1 and (level >= most_levels or edges > most_edges):
             return level
-    return len(below)
+    return len(counts)

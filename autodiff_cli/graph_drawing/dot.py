@@ -20,7 +20,7 @@ _SHAPES = {
 
 
 def to_dot(graph: Graph, precision: int, ground: str = "transparent") -> str:
-    """Return the text of a ``.dot`` file with a background colour."""
+    """Return the text of a ``.dot`` file with the background colour ``ground``."""
     text = [
         "digraph autodiff {",
         *([f"  {HURRY}"] if graph.length() > LONG else []),
@@ -39,6 +39,7 @@ def to_dot(graph: Graph, precision: int, ground: str = "transparent") -> str:
 
 
 def _attributes(graph: Graph, node: GraphNode, precision: int) -> str:
+    """Return the attributes of a node: its label in HTML, its tooltip and its class."""
     marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{LIGHT.grad}">{{}}</font>'}
     label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
     tip = printable(fitted(node.expression or node.label, LONGEST_TIP))
@@ -48,6 +49,7 @@ def _attributes(graph: Graph, node: GraphNode, precision: int) -> str:
 
 
 def _html(text: str) -> str:
+    """Escape a text for a label in the HTML of Graphviz, which does not know all entities."""
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -61,7 +63,7 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
 
     Args:
         dot: the graph in DOT.
-        style: the output format: ``png``, ``plain``, ``json``, ...
+        style: the output format of ``dot -T``: ``png``, ``plain``, ``json``, ...
         options: further command-line options of ``dot``.
 
     Raises:

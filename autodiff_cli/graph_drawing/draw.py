@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
 
-@checks(
-    **{**at_a_point(), "expression": either(EXPRESSION, A_TENSOR)},
-    names=optional(VALUES),
-)
+@checks(**{**at_a_point(), "expression": either(EXPRESSION, A_TENSOR)}, names=optional(VALUES))
 def graph(
     expression: str | Tensor,
     at: Mapping[str, Value] | None = None,
@@ -84,6 +81,7 @@ def reduced(whole: Graph, depth: int | Literal["all"] | None, style: str, way_ou
 
 
 def _levels(depth: int | Literal["all"]) -> int:
+    """Return the number of levels to show, and raise a ``UsageError`` if ``depth`` is not one."""
     if depth == "all":
         return sys.maxsize
     if not isinstance(depth, int) or depth < 1:
@@ -111,15 +109,16 @@ def whole_graph(
     output = evaluation.output
     if backward:
         graph = backward_graph(evaluation, output, saved)
-        without = graph.nodes[-1].grad is None
+        lacks_gradients = graph.nodes[-1].grad is None
     else:
-        without = not run_backward(evaluation, output) and output.requires_grad
+        lacks_gradients = not run_backward(evaluation, output) and output.requires_grad
         graph = graph_of_values(evaluation, output)
-    graph.notes = [*notes, *[_without_gradients(output)] * without]
+    graph.notes = [*notes, _note_on_gradients(output)] if lacks_gradients else notes
     return graph
 
 
-def _without_gradients(output: Tensor) -> dict[str, object]:
+def _note_on_gradients(output: Tensor) -> dict[str, object]:
+    """Return the note that a graph does not have gradients, because its output has several elements."""
     shape = list(output.shape)
     ones = f"ones({', '.join(map(str, shape))})"
     return note("gradient", f"no gradients are shown: the output has shape {shape}; sum it, or give a gradient such as {ones}")

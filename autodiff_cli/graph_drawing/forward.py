@@ -39,16 +39,19 @@ def graph_of_values(evaluation: Evaluation, output: Tensor) -> Graph:
 
 
 class _GraphBuilder:
+    """The nodes of a forward graph, which are added step by step; ``evaluated`` is whether tensors have values."""
+
     def __init__(self, evaluator: Evaluator, evaluated: bool) -> None:
         self._evaluator = evaluator
         self._evaluated = evaluated
         self._named = {id(tensor): (name, text) for tensor, name, text in evaluator.named()}
         self._leaves = {id(tensor) for tensor in evaluator.variables.values()}
         self._nodes: list[GraphNode] = []
-        self._at: dict[int, int] = {}
-        self._constants: dict[tuple[str, float], int] = {}
+        self._at: dict[int, int] = {}  # the position of the node of each tensor, by its id
+        self._constants: dict[tuple[str, float], int] = {}  # the positions of named constants
 
     def graph(self, output: Tensor) -> Graph:
+        """Add the nodes of all steps, and return the graph of those that lead to a tensor."""
         tensors = self._evaluator.tensors
         for step in tensors.steps or ():
             self._add(step)
@@ -58,6 +61,7 @@ class _GraphBuilder:
         return Graph(nodes, tensors.source, "forward", self._evaluated)
 
     def _add(self, step: Step) -> None:
+        """Add a node for each result of a step that does not have one; a step without inputs is a constant."""
         result = step.result
         several = isinstance(result, tuple)
         results = result if several else (result,)
@@ -77,6 +81,7 @@ class _GraphBuilder:
             self._append(node, tensor)
 
     def _append(self, node: GraphNode, tensor: Tensor) -> int:
+        """Append the node of a tensor, with its value and gradient if there are any, and return its position."""
         if self._evaluated:
             extra = tensor._extra
             node.value, node.requires_grad = tensor._data, tensor.requires_grad
@@ -86,7 +91,7 @@ class _GraphBuilder:
         return len(self._nodes) - 1
 
     def _position(self, value: Tensor | float, tree: Syntax | None) -> int:
-        """Return the position of the node for an argument; an argument that is not the result of a step becomes a leaf."""
+        """Return the position of the node for an argument, with its tree if known; one that no step computed becomes a leaf."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
         known = self._at.get(id(value))
@@ -103,12 +108,10 @@ class _GraphBuilder:
 
         A named constant has a single node, and a literal has a separate node for each use.
         """
-        name = tree.children[0].text if tree is not None and tree.kind == "name" else ""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
-        name = name if text else ""
-        known = self._constants.get((name, value)) if name else None
-        if known is not None:
-            return known
+        name = text if tree is not None and tree.kind == "name" else ""
+        if name and (name, value) in self._constants:
+            return self._constants[name, value]
         node = GraphNode("constant", text if len(text) <= _MOST_TEXT else "", name, text)
         node.value, node.requires_grad = value, False
         self._nodes.append(node)
@@ -122,7 +125,7 @@ class _GraphBuilder:
         return all(not isinstance(known[name], Tensor) if name in known else name in CONSTANTS for name in names_in(tree))
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
-        """Return the label of an operation: a symbol or a name."""
+        """Return the label of an operation: a symbol or a name; ``op`` is ``None`` for an operation that is not a function."""
         if op is None and tree.kind == "index":
             return unparse(new_tree("list", *tree.children[1].children))
         if op is None and tree.kind == "attribute":
@@ -142,7 +145,7 @@ def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax |
     op, tree = step.op, step.tree
     trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else argument_trees(step)
     if tree.kind == "comparison" and len(tree.children) == 3:
-        trees = tree.children[::2]
+        trees = tree.children[::2]  # without the sign in the middle
     trees = trees or [None] * len(step.inputs)
     if op is None:
         yield from zip(step.arguments, trees, strict=False)

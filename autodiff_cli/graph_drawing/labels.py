@@ -21,6 +21,7 @@ MOST_ELEMENTS = 4
 WIDEST = 28
 """The maximum number of characters of a text in a label; a longer text is shortened."""
 LONGEST_TIP = 200
+"""The maximum number of characters of a text that appears under the pointer."""
 
 
 class LabelLine(NamedTuple):
@@ -76,15 +77,7 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
         title = [LabelLine(constant_text(node, precision), "title")]
         known = shows_value(node, title[0].text)
         return title if known else [*title, LabelLine(f"= {brief(node.value, precision)}", "value")]
-    backward = graph.direction == "backward"
-    named = node.has_name and not backward
-    label = [LabelLine(fitted(node.name if named else node.label), "title")]
-    if backward and node.name:
-        named = (node.has_name or graph.memory is not None) and node.name != node.expression
-        stands_for = f"{node.name} = {node.expression}" if named else node.expression
-        label.append(LabelLine(fitted(stands_for), "detail"))
-    elif node.expression not in ("", label[0].text) and (named or len(node.expression) <= WIDEST):
-        label.append(LabelLine(fitted(node.expression), "detail"))
+    label = _title_lines(graph, node)
     if node.count > 1:
         label.append(LabelLine(f"{node.count:,} nodes", "detail"))
     if node.hooks:
@@ -98,6 +91,19 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
             size = f", {bytes_text(value.bytes)}" if value.bytes and not value.again else ""
             label.append(LabelLine(fitted(f"saves {value.text()}{size}", WIDEST + len(size)), "detail"))
     return label
+
+
+def _title_lines(graph: Graph, node: GraphNode) -> list[LabelLine]:
+    """Return the title of a node, its name or its operation, and a line with its expression if the title does not show it."""
+    backward = graph.direction == "backward"
+    has_name_as_title = node.has_name and not backward
+    title = LabelLine(fitted(node.name if has_name_as_title else node.label), "title")
+    if backward and node.name:
+        shows_name = (node.has_name or graph.memory is not None) and node.name != node.expression
+        return [title, LabelLine(fitted(f"{node.name} = {node.expression}" if shows_name else node.expression), "detail")]
+    if node.expression not in ("", title.text) and (has_name_as_title or len(node.expression) <= WIDEST):
+        return [title, LabelLine(fitted(node.expression), "detail")]
+    return [title]
 
 
 def printable(text: str) -> str:

@@ -47,6 +47,7 @@ class Layers:
         return [a, *self.trunks[a][: self.layer[b] - self.layer[a] - 1], b]
 
     def _extend(self, a: int) -> None:
+        """Lengthen the trunk of box ``a`` by a line in the next layer."""
         line = len(self.layer)
         self.layer.append(self.layer[a] + len(self.trunks[a]) + 1)
         self.upper.append([])
@@ -55,6 +56,7 @@ class Layers:
         self.trunks[a].append(line)
 
     def _join(self, above: int, below: int) -> None:
+        """Connect two slots in adjacent layers."""
         self.lower[above].append(below)
         self.upper[below].append(above)
 
@@ -68,30 +70,32 @@ class Layers:
             if not seen[slot]:
                 seen[slot] = True
                 rows[self.layer[slot]].append(slot)
+                # Each start mixes the slots above, by two primes; 0 keeps their order.
                 stack += sorted(reversed(self.upper[slot]), key=lambda other: other * start * 7919 % 10007)
         return rows
 
     def _improved(self, rows: list[list[int]]) -> list[list[int]]:
-        """Return the best of the orders in which each layer is sorted by the mean position of its neighbours above or below."""
+        """Return the best of the orders in which each layer of ``rows`` is sorted, in place, by mean positions of neighbours."""
         at = [0] * len(self.layer)
         for row in rows:
-            _number(row, at)
-        best, fewest, found_at = [list(row) for row in rows], self._crossings(rows), 0
-        done = 0
-        while fewest and done < found_at + _PATIENCE and done * len(self.layer) < _WORK:
-            upward = done % 2 == 0
+            _store_positions(row, at)
+        best, fewest, best_pass = [list(row) for row in rows], self._crossings(rows), 0
+        passes = 0
+        while fewest and passes < best_pass + _PATIENCE and passes * len(self.layer) < _WORK:
+            upward = passes % 2 == 0
             for row in reversed(rows) if upward else rows:
-                _order_by_mean(row, at, self.lower if upward else self.upper, last_first=done % 4 > 1)
-            done += 1
+                _sort_by_mean(row, at, self.lower if upward else self.upper, last_first=passes % 4 > 1)
+            passes += 1
             crossings = self._crossings(rows)
             if crossings < fewest:
-                best, fewest, found_at = [list(row) for row in rows], crossings, done
+                best, fewest, best_pass = [list(row) for row in rows], crossings, passes
         return best
 
     def _crossings(self, rows: Sequence[Sequence[int]]) -> int:
+        """Return the number of pairs of edges that cross, layer by layer, from the sorted ends of the edges further left."""
         total, at = 0, [0] * len(self.layer)
         for row in reversed(rows):
-            _number(row, at)
+            _store_positions(row, at)
             ends: list[int] = []
             for slot in row:
                 below = sorted(at[other] for other in self.lower[slot])
@@ -101,18 +105,19 @@ class Layers:
         return total
 
 
-def _number(row: Sequence[int], at: list[int]) -> None:
+def _store_positions(row: Sequence[int], at: list[int]) -> None:
+    """Store the position of each slot of a layer in ``at``."""
     for i, slot in enumerate(row):
         at[slot] = i
 
 
-def _order_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
-    """Sort the slots of a layer by the mean position of their neighbours; slots without neighbours keep their positions."""
+def _sort_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
+    """Sort a layer, in ``row`` and ``at``, by the mean position of the slots ``joined`` to each; ``last_first`` reverses ties."""
     free = [slot for slot in row if joined[slot]]
     mean = {slot: sum(at[other] for other in joined[slot]) / len(joined[slot]) for slot in free}
     ordered = iter(sorted(reversed(free) if last_first else free, key=mean.__getitem__))
     row[:] = [next(ordered) if joined[slot] else slot for slot in row]
-    _number(row, at)
+    _store_positions(row, at)
 
 
 def layers_of(count: int, edges: Edges) -> list[int]:
@@ -135,8 +140,8 @@ def layers_of(count: int, edges: Edges) -> list[int]:
         for i in reversed(range(count)):
             if len(below[i]) > len(above[i]):
                 layer[i] = min(layer[b] for b in below[i]) - 1
-    number = {used: i for i, used in enumerate(sorted(set(layer)))}
-    return [number[box] for box in layer]
+    numbers = {used: i for i, used in enumerate(sorted(set(layer)))}  # from 0, without empty layers
+    return [numbers[used] for used in layer]
 
 
 def straight_blocks(layers: Layers) -> list[int]:
@@ -146,22 +151,13 @@ def straight_blocks(layers: Layers) -> list[int]:
     user at the start of the longest path down, so that the main line of a computation is straight.  In case of a tie, the box is
     centred.  Straight edges do not cross each other.
     """
-    done, left = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
     at = [0] * len(layers.layer)
     for row in layers.rows:
-        _number(row, at)
-    candidates: list[tuple[int, int, int]] = []
-    for below in range(len(layers.layer)):
-        above = _chief(layers.upper[below], done)
-        if above is not None and _chief(layers.lower[above], left) == below:
-            lines = (above >= layers.count) + (below >= layers.count)
-            candidates.append((-lines, above, below))
-        elif below >= layers.count <= layers.upper[below][0]:
-            candidates.append((-2, layers.upper[below][0], below))
+        _store_positions(row, at)
     block = list(range(len(layers.layer)))
-    taken: dict[int, list[tuple[int, int]]] = {}
+    taken: dict[int, list[tuple[int, int]]] = {}  # the straight edges below each layer, as the positions of their ends
     followed = set()
-    for _, above, below in sorted(candidates):
+    for _, above, below in _straight_candidates(layers):
         pairs = taken.setdefault(layers.layer[above], [])
         pair = (at[above], at[below])
         i = bisect_left(pairs, pair)
@@ -176,8 +172,25 @@ def straight_blocks(layers: Layers) -> list[int]:
     return block
 
 
+def _straight_candidates(layers: Layers) -> list[tuple[int, int, int]]:
+    """Return the edges that may be straight, the most important first: minus the number of ends that are lines, and the ends.
+
+    They are the parts of trunks, and the edges of which each end has the longest path through the other end.
+    """
+    from_above, from_below = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
+    candidates: list[tuple[int, int, int]] = []
+    for below in range(len(layers.layer)):
+        above = _chief(layers.upper[below], from_above)
+        if above is not None and _chief(layers.lower[above], from_below) == below:
+            lines = (above >= layers.count) + (below >= layers.count)
+            candidates.append((-lines, above, below))
+        elif below >= layers.count and layers.upper[below][0] >= layers.count:
+            candidates.append((-2, layers.upper[below][0], below))
+    return sorted(candidates)
+
+
 def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
-    """Return the maximum number of boxes on a path to each slot, including the slot itself."""
+    """Return the maximum number of boxes on a path to each slot, including the slot itself; ``step`` is -1 for paths from below."""
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:
@@ -186,7 +199,7 @@ def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list
 
 
 def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
-    """Return the slot with the longest path, or ``None`` in case of a tie."""
+    """Return the slot with the longest path, or ``None`` in case of a tie; ``length`` is that of all slots."""
     longest = max((length[slot] for slot in slots), default=0)
     chief = [slot for slot in slots if length[slot] == longest]
     return chief[0] if len(chief) == 1 else None

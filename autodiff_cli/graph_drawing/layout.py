@@ -75,23 +75,24 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layou
 def _centers(layers: Layers, sizes: Sequence[Point]) -> list[float]:
     """Return the horizontal centre of each slot; they minimize the weighted sum of the squared lengths of the edges."""
     rows = layers.rows
-    block = straight_blocks(layers)
-    number = {head: i for i, head in enumerate(dict.fromkeys(block[slot] for row in rows for slot in row))}
-    of_slot = [number[block[slot]] for slot in range(len(block))]
+    heads = straight_blocks(layers)
+    numbers = {head: i for i, head in enumerate(dict.fromkeys(heads[slot] for row in rows for slot in row))}
+    blocks = [numbers[head] for head in heads]  # the number of the block of each slot
     apart: dict[tuple[int, int], float] = {}
     for a, b in (pair for row in rows for pair in pairwise(row)):
-        pair = (of_slot[a], of_slot[b])
-        apart[pair] = max(apart.get(pair, 0.0), _apart(a, b, layers.count, sizes))
+        pair = (blocks[a], blocks[b])
+        apart[pair] = max(apart.get(pair, 0.0), _least_distance(a, b, layers.count, sizes))
     pulls: dict[tuple[int, int], float] = {}
-    for above, below in ((a, b) for a in range(len(block)) for b in layers.lower[a]):
-        pair = (of_slot[above], of_slot[below])
-        if pair[0] != pair[1]:
+    for above, below in ((a, b) for a in range(len(blocks)) for b in layers.lower[a]):
+        pair = (blocks[above], blocks[below])
+        if pair[0] != pair[1]:  # an edge pulls more if its ends are lines
             pulls[pair] = pulls.get(pair, 0.0) + 1.0 + (above >= layers.count) + (below >= layers.count)
-    middle = relaxed(len(number), apart, pulls)
-    return [middle[i] for i in of_slot]
+    centers = relaxed(len(numbers), apart, pulls)
+    return [centers[block] for block in blocks]
 
 
-def _apart(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
+def _least_distance(a: int, b: int, count: int, sizes: Sequence[Point]) -> float:
+    """Return the minimum distance between the centres of adjacent slots; those from ``count`` on are lines without a width."""
     half = sum(sizes[slot][0] / 2 for slot in (a, b) if slot < count)
     return half + (_BESIDE if a < count and b < count else _BESIDE_LINE)
 
@@ -122,10 +123,10 @@ def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[i
         pull = weights * (x[above] - x[below])
         new = x - step * np.bincount(where, np.concatenate([pull, -pull, force, -force]), count)
         ahead = 2 * new - x
-        firmer = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
-        still = turn % 8 == 0 and max(np.abs(new - x).max(), np.abs(firmer - force).max()) < _STILL
-        x, force = new, firmer
-        if still:
+        new_force = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
+        is_still = turn % 8 == 0 and max(np.abs(new - x).max(), np.abs(new_force - force).max()) < _STILL
+        x, force = new, new_force
+        if is_still:
             break
     return _pushed(count, apart, x.tolist())
 

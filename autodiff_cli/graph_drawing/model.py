@@ -197,10 +197,7 @@ LIMITS = {
 }
 """The limits of each format; formats for data are not limited."""
 LONGEST = 200_000
-"""The maximum ``Graph.length`` of an SVG, even if the user lifts the limits.
-
-The layout of a graph of this length takes ten seconds.
-"""
+"""The maximum ``Graph.length`` of an SVG, even if the user lifts the limits; its layout takes ten seconds."""
 LONG = 1_000
 """Graphs above this ``Graph.length`` are drawn with ``HURRY``; without it, Graphviz takes minutes to straighten the edges."""
 HURRY = "nslimit=1; mclimit=0.2;"

@@ -49,11 +49,7 @@ class Routes:
         return aside
 
     def curves(self, bands: Sequence[Point]) -> list[list[Point]]:
-        """Return the control points of the cubic Bezier curves of each edge.
-
-        Args:
-            bands: the top and bottom of each layer.
-        """
+        """Return the control points of the cubic Bezier curves of each edge; ``bands`` are the top and bottom of each layer."""
         return [smooth(self._through(k, bands)) for k in range(len(self._edges))]
 
     def _places(self, k: int) -> list[float]:
@@ -94,8 +90,8 @@ class Routes:
                 for k in ways[slot]:
                     starts[k] = port
         for b, edges in arriving.items():
-            come = sorted((starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]], k) for k in edges)
-            for (_, k), port in zip(come, self._side_by_side(b, flats[b], [x for x, _ in come]), strict=True):
+            origins = sorted((starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]], k) for k in edges)
+            for (_, k), port in zip(origins, self._side_by_side(b, flats[b], [x for x, _ in origins]), strict=True):
                 ends[k] = port
         return starts, ends
 
@@ -149,4 +145,5 @@ def smooth(points: Sequence[Point]) -> list[Point]:
 
 
 def _limited(slope: float) -> float:
+    """Return the slope at an end of an edge, which is not flatter than ``_FLATTEST``."""
     return min(max(slope, -_FLATTEST), _FLATTEST)

@@ -29,11 +29,7 @@ _MOST_ARROWS = 40
 
 
 def to_svg(graph: Graph, precision: int = 6) -> str:
-    """Return the text of an ``.svg`` file.
-
-    Args:
-        graph: the graph.
-        precision: the number of significant digits.
+    """Return the text of an ``.svg`` file with ``precision`` significant digits.
 
     Raises:
         LimitError: if the graph is too large for a layout.
@@ -79,6 +75,7 @@ def _drawn(
 
 
 def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
+    """Return the width and height of a box, which has room for its label and for the arrows that end at it."""
     longest = max(columns(line.text) * _font_size(line) for line in label) * _CHARACTER
     round_ends = 8.0 if node.kind == "variable" else _INSET if node.kind == "output" else 0.0
     arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
@@ -101,6 +98,7 @@ def _font_size(line: LabelLine) -> float:
 
 
 def _node(node: GraphNode, label: Sequence[LabelLine], size: Point, center: Point) -> list[str]:
+    """Return the elements of a node: its box, which is double for an output, with the lines of its label around the centre."""
     (w, h), (x, y) = size, center
     tip = fitted(node.expression or node.label, LONGEST_TIP)
     text = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
@@ -109,7 +107,7 @@ def _node(node: GraphNode, label: Sequence[LabelLine], size: Point, center: Poin
         text.append(_rect(x, y, w - 2 * _INSET, h - 2 * _INSET, 0.0))
     first = y - (len(label) - 1) / 2 * _LINE
     for i, line in enumerate(label):
-        base = first + i * _LINE + _font_size(line) * 0.35
+        base = first + i * _LINE + _font_size(line) * 0.35  # half of the height of a capital letter
         text.append(f'<text class="{line.role}" x="{x:.2f}" y="{base:.2f}">{_text(line.text)}</text>')
     return [*text, "</g>"]
 
@@ -120,6 +118,7 @@ def _rect(x: float, y: float, w: float, h: float, corner: float) -> str:
 
 
 def _path(curve: list[Point]) -> str:
+    """Return the ``d`` attribute of a path: a move to the first point, and cubic curves."""
     first, *rest = (f"{x:.2f} {y:.2f}" for x, y in curve)
     return f"M{first}C{' '.join(rest)}"
 
@@ -129,6 +128,7 @@ def _text(text: str) -> str:
 
 
 def _style() -> str:
+    """Return the style sheet, with the colours of both themes."""
     shapes = (
         f"text{{font-family:{_FONT};font-size:{_SMALL:g}px;text-anchor:middle;white-space:pre}}"
         f".title{{font-size:{_SIZE:g}px;font-weight:600}}"
@@ -140,6 +140,7 @@ def _style() -> str:
 
 
 def _colors(theme: GraphTheme) -> str:
+    """Return the rules for the colours of a theme."""
     rules = [f".edge{{stroke:{theme.edge}}}.head{{fill:{theme.edge}}}"]
     for kind, (fill, border, text) in theme.kinds.items():
         rules.append(f".{kind} rect{{fill:{fill};stroke:{border}}}.{kind} text{{fill:{text}}}")

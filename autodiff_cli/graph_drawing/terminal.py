@@ -85,7 +85,7 @@ def own_expression(node: GraphNode) -> str:
 
 
 def tensor_of(node: GraphNode, position: int, named: bool) -> str:
-    """Return the name and expression of the tensor behind a node of a backward graph."""
+    """Return the expression of the tensor behind a node of a backward graph; ``named`` adds its name or its position."""
     if node.kind in ("variable", "more"):
         return node.name
     parts = [reference_to(node, position) if named else "", own_expression(node)]
@@ -150,8 +150,8 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
 
 
 def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> Iterator[_Row]:
+    """Yield a row for each line of the tree: a node, a reference to a node above, or an input without a gradient."""
     uses = graph.uses()
-    backward = graph.direction == "backward"
     bars, signs = (ASCII_BARS, _ASCII_SIGNS) if ascii_only else (BARS, _SIGNS)
     for guides, position, is_reference in branches(graph, most_guides, bars):
         head = Text().append(guides.replace("⋯", "..") if ascii_only else guides, "dim")
@@ -162,25 +162,32 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
         style = _STYLES[node.kind]
         if is_reference:
             yield _Row(head.append(f"{signs['up']} {reference_to(node, position)}", style))
-            continue
-        head.append(f"{signs[node.kind]} ", style)
-        saves, memory = saved_cells(graph, node) or ("", "")
-        is_operand = node.has_name or uses[position] > 1 or graph.memory is not None
-        named = node.kind not in (*LEAVES, "more") and is_operand
-        if named and not backward:
-            head.append(reference_to(node, position), style).append(" = ", "dim")
-        text = _title(node, precision)
-        yield _Row(
-            head.append(text, style),
-            tensor_of(node, position, named) if backward else own_expression(node),
-            "" if shows_value(node, text) else brief(node.value, precision),
-            "" if node.grad is None else brief(node.grad, precision),
-            saves,
-            memory,
-        )
+        else:
+            yield _node_row(graph, position, head.append(f"{signs[node.kind]} ", style), precision, uses[position] > 1)
+
+
+def _node_row(graph: Graph, position: int, head: Text, precision: int, is_shared: bool) -> _Row:
+    """Return the row of a node, whose first cell begins with ``head``; a node that several nodes use is shown with a name."""
+    node, backward = graph.nodes[position], graph.direction == "backward"
+    style = _STYLES[node.kind]
+    saves, memory = saved_cells(graph, node) or ("", "")
+    is_referenced = node.has_name or is_shared or graph.memory is not None
+    named = is_referenced and node.kind not in (*LEAVES, "more")
+    if named and not backward:
+        head.append(reference_to(node, position), style).append(" = ", "dim")
+    text = _title(node, precision)
+    return _Row(
+        head.append(text, style),
+        tensor_of(node, position, named) if backward else own_expression(node),
+        "" if shows_value(node, text) else brief(node.value, precision),
+        "" if node.grad is None else brief(node.grad, precision),
+        saves,
+        memory,
+    )
 
 
 def _title(node: GraphNode, precision: int) -> str:
+    """Return the operation of a node, or the text of a constant."""
     if node.kind == "constant":
         return constant_text(node, precision)
     text = fitted(node.label, WIDEST_EXPRESSION)
