@@ -46,17 +46,13 @@ def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo
         names = " ".join([function.name, *function.aliases])
         text = " ".join([names, function.summary, function.formula, function.section]).lower()
         if all(word in text for word in terms):
-            ranked.append((not any(word in names.split() for word in terms), not any(word in names for word in terms), function))
+            is_name, is_in_name = any(word in names.split() for word in terms), any(word in names for word in terms)
+            ranked.append((not is_name, not is_in_name, function))
     return [function for *_, function in sorted(ranked, key=lambda rank: rank[:2])]
 
 
 class FunctionList(CommandResult):
-    """Descriptions of functions.
-
-    Args:
-        functions: the functions.
-        one: whether the user named a single function.
-    """
+    """Descriptions of functions; ``one`` is whether the user named a single function."""
 
     command = "functions"
     tables = "autodiff_cli.report.functions:tables"
@@ -108,6 +104,7 @@ def tables(result: FunctionList, _: int) -> list[Renderable]:
 
 
 def _card(function: Record) -> Table:
+    """Return the complete description of a function, without the lines that would be empty."""
     texts = [(label, key, ", ".join(function[key]) if key == "aliases" else function[key]) for label, key in _LABELS]
     styles = {"signature": "bold green", "derivative": "cyan"}
     rows = [(label, Text(text, styles.get(key, ""))) for label, key, text in texts if text]

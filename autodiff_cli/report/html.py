@@ -93,6 +93,7 @@ def _preformatted_html(lines: Sequence[Text]) -> str:
 
 
 def _table_html(table: Table) -> str:
+    """Return a ``table`` element with the natural width of each column."""
     columns = table.natural_columns()
     titles = [column.title.replace("\n", "") for column, _ in columns]
     heads = "".join(

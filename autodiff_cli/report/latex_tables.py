@@ -32,6 +32,7 @@ def _tabular(table: Table) -> str:
 
 
 def _paragraphs(text: str) -> str:
+    """Return each line of a text as a paragraph."""
     return "\n".join(f"{_numerals(line)}\n" for line in text.strip().splitlines())
 
 

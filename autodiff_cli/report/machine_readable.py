@@ -39,6 +39,7 @@ def render(style: str, result: CommandResult) -> str:
 
 
 def _plain(result: CommandResult) -> str:
+    """Return aligned columns, with ``None`` for missing cells."""
     texts = [list(map(visible, row)) for row in _cells(result, "None")]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)
@@ -54,13 +55,13 @@ WRITERS: dict[str, Callable[[CommandResult], str]] = {
 
 
 def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
-    """Return the header row and one row of text for each record."""
+    """Return the header row and one row of text for each record; ``nothing`` stands for a missing value."""
     records = result.records()
     columns = list(dict.fromkeys(column for record in records for column in record))
     return [columns, *([_cell(record.get(column), nothing) for column in columns] for record in records)]
 
 
-def _cell(value: ArrayLike | None, nothing: str = "") -> str:
+def _cell(value: ArrayLike | None, nothing: str) -> str:
     """Return a value as the text of a cell, with all digits; ``nothing`` stands for ``None``."""
     if value is None:
         return nothing

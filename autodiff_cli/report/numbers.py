@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +35,7 @@ def human(value: ArrayLike, precision: int = 6, whole: bool = False) -> str:
         whole: whether a matrix is abbreviated only if it has more than ``LARGE`` rows or columns.
     """
     array = np.asarray(value)
-
-    def short(number: Number) -> str:
-        return _short(number, precision)
-
+    short = partial(_short, precision=precision)
     shape = array.shape if whole and array.ndim <= 2 else (places(array.shape),)
     if shown_completely(shape):
         return _nested(array, short)
@@ -60,6 +58,7 @@ def _nested(value: Any, spelled: Callable[[Any], str]) -> str:
 
 
 def _short(value: Number, precision: int) -> str:
+    """Return a number with at most ``precision`` significant digits, or the word for a boolean."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     return number_text(float(value), precision)

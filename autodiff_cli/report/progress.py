@@ -20,13 +20,11 @@ PATIENCE = 2.0
 def progress(visible: bool = True) -> Iterator[Callable[[int, float | None], None]]:
     """Yield a function that updates a bar with the number of rows, their rate and the remaining time.
 
-    It takes the number of rows, and the processed fraction of the input, which is ``None`` if it is unknown.
-
-    Args:
-        visible: whether to show the bar on a terminal; ``False`` if results are printed there, which the bar would overwrite.
+    It takes the number of rows, and the processed fraction of the input, which is ``None`` if it is unknown.  The bar is not
+    ``visible`` if results are printed on the terminal, which it would overwrite.
     """
     begin = time.monotonic()
-    started: list[tuple[Bar, TaskID]] = []
+    started: list[tuple[Bar, TaskID]] = []  # the bar, once it appears
 
     def update(rows: int, part: float | None) -> None:
         seconds = time.monotonic() - begin

@@ -106,12 +106,6 @@ def steps_table(steps: Sequence[Record], precision: int) -> Table:
     return Table(columns, cells)
 
 
-def gradient_table(gradient: Mapping[str, Any], precision: int) -> Table:
-    """Return a table of the gradient, with one row for each variable; a matrix is shown as a matrix."""
-    rows = [(Text(name, "bold green"), Text(human(value, precision, whole=True), "bold cyan")) for name, value in gradient.items()]
-    return Table(["variable", Column("gradient", NUMBER)], rows, by_rows=True)
-
-
 def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str, tuple[int, ...]], precision: int) -> Table:
     """Return the second derivatives as a matrix with one row and one column for each element of the variables.
 
@@ -139,18 +133,13 @@ def _matrix_table(rows: Sequence[str], columns: Sequence[tuple[str, tuple[int, .
 
 
 def _element_name(name: str, position: tuple[int, ...]) -> str:
+    """Return the name of an element: ``v[0]``, or ``x`` for a scalar."""
     return f"{name}[{', '.join(map(str, position))}]" if position else name
-
-
-def derivatives_table(derivatives: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """Return a table of the derivatives of order 3 and higher, one on each line: ``d3/dx2 dy``."""
-    rows = [(symbol(entry["wrt"]), Text(human(entry["value"], precision), "bold cyan")) for entry in derivatives]
-    return Table([Column("derivative", EXPRESSION), Column("value", NUMBER)], rows)
 
 
 def symbol(wrt: Sequence[str]) -> str:
     """Return the symbol of a derivative: ``d3/dx2 dy`` for ``["x", "x", "y"]``."""
-    counts = {name: list(wrt).count(name) for name in wrt}
+    counts = {name: list(wrt).count(name) for name in wrt}  # in the order of the names
     below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())
     return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
 
@@ -161,8 +150,10 @@ def evaluation_tables(result: Result, precision: int) -> list[Renderable]:
 
 
 def gradient_tables(result: Result, precision: int) -> list[Renderable]:
-    """Return the table of the gradient, and the tables of second and higher derivatives."""
-    return [gradient_table(result.grad, precision), *higher_tables(result, precision)]
+    """Return the table of the gradient, with one row for each variable, and the tables of second and higher derivatives."""
+    rows = [(Text(name, "bold green"), Text(human(part, precision, whole=True), "bold cyan")) for name, part in result.grad.items()]
+    table = Table(["variable", Column("gradient", NUMBER)], rows, by_rows=True)
+    return [table, *higher_tables(result, precision)]
 
 
 def higher_tables(result: Result, precision: int) -> list[Renderable]:
@@ -170,9 +161,10 @@ def higher_tables(result: Result, precision: int) -> list[Renderable]:
     parts: list[Renderable] = []
     if result.hessian:
         parts += [title("second derivatives"), hessian_table(result.hessian, result.shapes, precision)]
-    higher = [{"wrt": index, "value": value} for index, value in result.derivatives.items() if len(index) > 2]
+    higher = {index: value for index, value in result.derivatives.items() if len(index) > 2}
     if higher:
-        parts += [title("higher derivatives"), derivatives_table(higher, precision)]
+        rows = [(symbol(index), Text(human(value, precision), "bold cyan")) for index, value in higher.items()]
+        parts += [title("higher derivatives"), Table([Column("derivative", EXPRESSION), Column("value", NUMBER)], rows)]
     return parts
 
 
@@ -283,21 +275,21 @@ _BADNESS = list(_VERDICTS)
 
 def _checks_table(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
     """Return the table of some checks; ``sides`` names the two derivatives that are compared."""
-    claims, several = sides[0] == "claimed", points > 1
+    are_claims, several = sides[0] == "claimed", points > 1
     numbers = [Column(header, NUMBER) for header in (*sides, "error", "tolerance")]
     rows: list[list[Cell]] = []
     for check in _worst_checks(checks) if several else checks:
         by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
         rows.append(
             [
-                f"{check['wrt']}={check['claim']}" if claims else symbol(by),
+                f"{check['wrt']}={check['claim']}" if are_claims else symbol(by),
                 *(human(check[key], precision) for key in sides),
                 *(human(check[key], 2) for key in ("error", "tolerance")),
                 Text(check["verdict"], _VERDICTS[check["verdict"]]),
                 *([", ".join(f"{name}={human(value, precision)}" for name, value in check["at"].items())] if several else []),
             ]
         )
-    return Table(["claim" if claims else "derivative", *numbers, "verdict", *(["worst at"] if several else [])], rows)
+    return Table(["claim" if are_claims else "derivative", *numbers, "verdict", *(["worst at"] if several else [])], rows)
 
 
 def _worst_checks(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -8,10 +8,7 @@ from collections.abc import Iterator
 
 from autodiff_cli.report.control_characters import visible
 
-_CODES = {
-    **{"bold": 1, "dim": 2, "italic": 3},
-    **{"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36},
-}
+_CODES = {"bold": 1, "dim": 2, "italic": 3, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36}
 """The words of a style, with their numbers in the control sequences of terminals."""
 _WORD = re.compile(r"\s*\S+\s*")
 
@@ -101,20 +98,19 @@ def columns(text: str) -> int:
 
 
 def _breaks(line: str, most: int) -> Iterator[int]:
-    """Yield the positions at which a line is broken."""
-    used = 0
-    for word in _WORD.finditer(line):
-        width = columns(word.group().rstrip())
-        if used + width > most and used:
-            yield word.start()
+    """Yield the positions at which a line is broken, so that each part has at most ``most`` columns without blanks at its end."""
+    used = 0  # the columns since the last break
+    for match in _WORD.finditer(line):
+        word = match.group().rstrip()
+        if used + columns(word) > most and used:
+            yield match.start()
             used = 0
-        if width > most:
-            for position in range(word.start(), word.start() + len(word.group().rstrip())):
-                character = columns(line[position])
-                if used + character > most:
-                    yield position
-                    used = 0
-                used += character
-            used += len(word.group()) - len(word.group().rstrip())
-        else:
-            used += columns(word.group())
+        if columns(word) <= most:
+            used += columns(match.group())
+            continue
+        for position, character in enumerate(word, match.start()):
+            if used + columns(character) > most:
+                yield position
+                used = 0
+            used += columns(character)
+        used += len(match.group()) - len(word)

@@ -109,6 +109,7 @@ class Table:
             yield from Text(f"in every row: {listed}", "dim").lines(width)
 
     def _strips(self) -> list[_Strip]:
+        """Return the columns with their cells, where missing cells are empty."""
         return [
             _Strip(column, [row[k] if k < len(row) else Text() for row in self.rows], self.has_header, self.by_rows)
             for k, column in enumerate(self.columns)
@@ -158,7 +159,7 @@ class _Strip:
         return min(self.widest, max([self.title.width, *stiff]))
 
     def lines(self, cell: Text, width: int, dots: str, hanging: bool) -> list[Text]:
-        """Return the lines of a cell in a width; ``hanging`` is whether all lines but the first are indented."""
+        """Return the lines of a cell in a width; ``dots`` replace an omitted middle, ``hanging`` indents lines after the first."""
         if self.column.kind is EXPRESSION and cell.width > width:
             cell = Text(shortened(cell.plain, width, dots), cell.pieces[0][1])
         elif hanging and len(cell.pieces) == 1 and _is_prose(cell.plain) and cell.width > width:
@@ -235,10 +236,10 @@ def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
             whole = _fit(rest, room)
             if whole is not None:
                 return [whole], same
-    split, short = _split(strips, room), _split(rest, room)
-    if len(short) == len(split):
-        short, same = split, []
-    fits = [_fit(part, room) or _forced(part, room) for part in short]
+    all_parts, parts = _split(strips, room), _split(rest, room)
+    if len(parts) == len(all_parts):  # a line below the table would not save a part
+        parts, same = all_parts, []
+    fits = [_fit(part, room) or _forced(part, room) for part in parts]
     return [fit._replace(gap=min(fit.gap for fit in fits)) for fit in fits], same
 
 
@@ -276,20 +277,18 @@ def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
 
 
 def _forced(strips: list[_Strip], room: int) -> _Fit:
-    """Return a part with a column that is too wide.
-
-    Arrays in it are wrapped between elements, and words may be broken.
-    """
+    """Return a part with a column that is too wide, in which arrays are wrapped between elements, and words may be broken."""
     gap = _GAPS[-1]
     if len(strips) == 1:
         return _Fit(strips, [room], gap)
     first, last = strips
-    longest = max(columns_of(word) for cell in last.cells for word in cell.plain.split() or [""])
+    longest = max(columns_of(word) for cell in last.cells for word in cell.plain.split() or [""])  # it should not be broken
     width = min(first.widest, max(room - gap - longest, room // 4))
     return _Fit(strips, [width, room - gap - width], gap)
 
 
 def _is_prose(text: str) -> bool:
+    """Return whether a text has several words and is not an array."""
     return " " in text and not text.startswith("[")
 
 
