@@ -58,17 +58,7 @@ def test_values_from_files(tmp_path: Path) -> None:
         assert answer["grad"]["x"] == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.npy", b"no"),
-        ("a.csv", b"1,2\n3\n"),
-        ("a.json", b'{"a": 1}'),
-        ("a.json", b"[1, [2]]"),
-        ("a.txt", b"1"),
-        ("a.csv", b"\xff\xfe"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content"), [("a.npy", b"no"), ("a.txt", b"1"), ("a.csv", b"\xff\xfe")])
 def test_files_that_hold_no_numbers(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     done = run("grad", "sum(x)", "--at", f"x=@{tmp_path / name}")
@@ -208,9 +198,7 @@ def test_the_reader_went_away() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("1.0\n", "", 141)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell: str) -> None:
-    assert "autodiff" in run_process(_AUTODIFF_COMPLETE=f"{shell}_source").stdout
+def test_completion() -> None:
     offered = run_process(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff gr", COMP_CWORD="1").stdout
     assert "grad" in offered
     options = run_process(_AUTODIFF_COMPLETE="bash_complete", COMP_WORDS="autodiff eval x --re", COMP_CWORD="3").stdout
@@ -258,13 +246,6 @@ def test_many_variables_in_one_option() -> None:
 
 def test_commas_in_brackets_do_not_separate_variables() -> None:
     assert run("eval", "x + y", "--at", "x=sum([1, 2], dim=0),y=max([1, 5], dim=0)[0]", "-q").stdout.splitlines()[0] == "8.0"
-
-
-def test_an_expression_that_looks_like_an_option() -> None:
-    """It is an option, unless it follows ``--`` or a blank."""
-    assert run("grad", " -a", "--at", "a=2", "-q").stdout == "-1.0\n"
-    assert run("grad", "-q", "--at", "x=1,a=2", "--", "-a").stdout == "0.0\n-1.0\n"
-    assert run("grad", "-a", "a=2", "a*a", "-q").stdout == "4.0\n"
 
 
 @pytest.mark.parametrize("command", ["eval", "grad"])

@@ -145,22 +145,6 @@ def test_brackets_are_printed_where_they_are_needed(text: str) -> None:
     assert printed == text.replace("(b, c)", "[b, c]")
 
 
-@pytest.mark.parametrize(
-    ("text", "truth"),
-    [
-        ("1 < 1", False),
-        ("1 <= 1", True),
-        ("1 > 1", False),
-        ("1 >= 1", True),
-        ("1 == 1", True),
-        ("1 != 1", False),
-        ("1 < 2 < 2", False),
-    ],
-)
-def test_comparisons_of_equals(text: str, truth: bool) -> None:
-    assert bool(evaluate(text).value) is truth
-
-
 @functools.cache
 def _lark() -> Lark:
     return Lark(compiler.GRAMMAR.read_text(encoding="utf-8"), parser="lalr", lexer="basic", maybe_placeholders=False)

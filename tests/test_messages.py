@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -171,34 +169,6 @@ def test_names_of_columns_with_commas_are_quoted(tmp_path: Path, monkeypatch: py
     assert 'which has name, "x, in m", y\n' in run("autodiff fit z=a*x rows.csv")
 
 
-def test_a_session_understands_questions_for_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y = 2\nhelp y\nhelp\n"))
-    assert main(["repl"]) == 0
-    shown, said = capsys.readouterr()
-    assert (shown.splitlines()[0], "Type expressions" in shown, said) == ("y: 2 = 2", True, "")
-
-
-PIPED = """\
-x = tensor(3.0, requires_grad=true)
-with no_grad:
-    w = x**2
-    v = [w,
-2*w]
-print(v)
-with no_grad:
-    w = 1
-
-w
-"""
-
-
-def test_a_block_in_a_pipe_ends_where_its_lines_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(PIPED))
-    assert main(["repl"]) == 0
-    shown = capsys.readouterr()
-    assert (shown.out.split("\n"), shown.err) == (["tensor([ 9., 18.])", "1", ""], "")
-
-
 def test_where_a_block_ends() -> None:
     assert not ends_block("with no_grad:\n", "w = 1")  # nothing in it yet: the program says so itself
     assert not ends_block("with no_grad:\n  w = 1\n", "  v = 2")
@@ -254,6 +224,7 @@ def test_bare_numbers_have_no_format(command: str, monkeypatch: pytest.MonkeyPat
 
 def test_options_may_follow_an_expression_after_two_hyphens() -> None:
     assert run('autodiff eval -q -- "-x**2" --at x=3') == run('autodiff eval -q "-x**2" --at x=3') == "-9.0\n-6.0\n"
+    assert run("autodiff grad -a a=2 'a*a' -q") == "4.0\n"
     assert run('autodiff eval -q --at q=3 -- "-q"') == run('autodiff eval -q --at q=3 " -q"') == "-3.0\n-1.0\n"
 
 

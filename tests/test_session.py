@@ -144,6 +144,11 @@ def test_help_knows_every_name(name: str) -> None:
     assert (bool(out), err) == (True, "")
 
 
+def test_help_shows_a_value_or_explains_the_session() -> None:
+    out, err = session("y = 2", "help y", "help")
+    assert (out.startswith("y: 2 = 2\nType expressions"), err) == (True, "")
+
+
 def test_help_knows_everything_that_completion_offers() -> None:
     known = sorted(name for name in Interpreter({}).known() if not name.startswith("_"))
     out, err = session(*(f"help {name}" for name in known))

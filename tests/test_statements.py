@@ -233,15 +233,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "No such file" in capsys.readouterr().err
 
 
-def test_a_warning_is_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "p.ad"
-    path.write_text(X + "y = x*2\nprint(y.grad)\n")
-    assert main(["run", str(path)]) == 0
-    out, err = capsys.readouterr()
-    assert out == "None\n"
-    assert err.startswith("note: The .grad attribute of a Tensor that is not a leaf Tensor is being accessed.")
-
-
 def repl(typed: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
     return main(["repl", *options])
@@ -273,8 +264,9 @@ def test_what_needs_more_lines() -> None:
 
 
 def test_lines_from_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("a = [1,\n2]\n\n  \nwith no_grad:\n  b = 1\n\nc"))
-    assert list(lines(Interpreter({}))) == ["a = [1,\n2]\n", "with no_grad:\n  b = 1\n\n", "c\n"]
+    first, *rest = ["a = [1,\n2]\n", "with no_grad:\n  b = [1,\n2]\n", "c\n", "with no_grad:\n  b = 1\n\n", "d\n"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{first}\n  \n{''.join(rest)}".rstrip()))
+    assert list(lines(Interpreter({}))) == [first, *rest]
 
 
 def test_completion() -> None:
@@ -321,23 +313,6 @@ def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "backward: Add the gradient" in out
     assert "natural logarithm" in out
     assert err == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("while 1: x = 1", "a program cannot contain 'while'"),
-        ("max(1, 2, 3)", "max: 'keepdim' must be true or false, not 3"),
-        ("x = [1, none]", "cannot contain none"),
-        ("x = tensor([1, 2])\nselect(x, 0, 0.5)", "whole number"),
-        ("x = tensor([1, 2])\nroll(x, 0.5)", "whole number"),
-        (X + "x.register_hook(5)", "a hook must be a function"),
-    ],
-)
-def test_what_is_refused(text: str, message: str) -> None:
-    with pytest.raises(AutodiffError) as caught:
-        run(text)
-    assert message in caught.value.message
 
 
 def test_results_have_their_names() -> None:
@@ -390,7 +365,8 @@ def test_notes_are_about_the_values_that_were_swept() -> None:
 
 def test_a_warning_is_said_once() -> None:
     printed = command("autodiff run -", "x = tensor(1., requires_grad=true); y = 2*x; y.grad; y.grad; print(y.grad)")
-    assert printed.count("note: The .grad attribute") == 1
+    note = "note: The .grad attribute of a Tensor that is not a leaf Tensor is being accessed."
+    assert (printed.count(note), printed.startswith("None\n")) == (1, True)
     assert "note" not in command(
         "autodiff run - --quiet-notes", "x = tensor(0., requires_grad=true); y = abs(x); y.grad; y.backward()"
     )
