@@ -59,6 +59,7 @@ class _Memory:
             return
 
         def freed(_: weakref.ref[Any]) -> None:
+            """Stop counting the array; Python calls this function when it frees the array."""
             with self._lock:
                 del self._arrays[key]
                 self.bytes -= size

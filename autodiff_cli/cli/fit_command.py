@@ -106,7 +106,7 @@ def command(
 
 
 def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
-    """Return the contents of a picture file or a page of a fit."""
+    """Return the contents of the file with the picture of a fit, or of a page if ``style`` is ``html``."""
     from autodiff_cli.plotting import fit_picture
     from autodiff_cli.solvers.fitting.predictions import drawing
 

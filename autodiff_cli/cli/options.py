@@ -62,6 +62,7 @@ def texts_by_name(option: str, metavar: str, text: str, example: str) -> Decorat
     """Return an option whose values, such as ``NAME=COLUMN``, are texts by name; ``example`` is one for the hint of an error."""
 
     def by_name(values: tuple[str, ...]) -> dict[str, str]:
+        """Return the text after ``=`` by the name before it; neither may be empty."""
         texts = {}
         for value in values:
             name, _, named = value.partition("=")

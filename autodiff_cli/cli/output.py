@@ -199,7 +199,7 @@ class Output(Struct):
             write(self.path, text.encode() if isinstance(text, str) else text)
 
     def say_notes(self, notes: Sequence[Record]) -> None:
-        """Write notes to standard error, unless ``quiet_notes`` is set."""
+        """Write notes to standard error, or display them under the table in a notebook, unless ``quiet_notes`` is set."""
         if self.quiet_notes or not notes:
             return
         display = _notebook_display()

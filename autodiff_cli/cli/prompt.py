@@ -79,7 +79,7 @@ def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
 
 
 def history_path() -> Path:
-    """Return the path of the history file."""
+    """Return the path of the history file, in the folder for the state of programs: XDG_STATE_HOME, or ~/.local/state."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "autodiff" / "history"
 
@@ -96,6 +96,7 @@ def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
     readline.parse_and_bind("tab: complete")
 
     def read(prompt: str) -> str:
+        """Read a line, and add it to the history."""
         try:
             line = input(prompt)
         except KeyboardInterrupt:

@@ -164,6 +164,7 @@ def spoken_warnings(quiet: bool, said: set[str]) -> Iterator[None]:
     """Print each PyTorch warning that is not in ``said`` as a note on standard error, and add it; print none if ``quiet``."""
 
     def spoken(message: Warning | str, *_: object) -> None:
+        """Print a warning as a note; Python calls this function for every warning, with its place as further arguments."""
         if str(message) not in said and not quiet:
             said.add(str(message))
             say(str(message))

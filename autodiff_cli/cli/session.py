@@ -66,6 +66,7 @@ _WORDS = {
     "save": "':save FILE' writes the session as a program for 'autodiff run'.",
 }
 _OPTIONS = re.compile(r"\s(?=--[a-z]|-[a-z](?:\s|$))")
+"""The blank before an option."""
 _BOUND_NAME = re.compile(r"(?:^|,)\s*([^\W\d]\w*)\s*=")
 """The names to which an option gives values."""
 

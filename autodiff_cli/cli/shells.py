@@ -60,11 +60,11 @@ class Bash(_Offers, BashComplete):
     """
 
     source_template = _BASH
-    _in_quotes = False
-    _kept = 0
+    _in_quotes = False  # whether a quote is open at the cursor
+    _kept = 0  # the number of characters of the incomplete word that bash does not replace
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words before the cursor and the incomplete one, without a quote that is still open."""
+        """Return the complete words before the cursor and the incomplete one; keep what ``format_completion`` needs of the line."""
         if "COMP_LINE" not in os.environ:
             return super().get_completion_args()
         end = "\0"  # part of the last word, which is then there even if nothing is typed yet

@@ -126,8 +126,8 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
         wanted, hint = _wanted(error.param.type, error.message)
         if wanted:
-            given = re.sub(r"^'?(.*?)'? is not .*", r"\1", error.message, flags=re.DOTALL)
-            return UsageError(f"{max(error.param.opts, key=len)} needs {wanted}, not '{given}'", hint=hint or help_hint)
+            value = re.sub(r"^'?(.*?)'? is not .*", r"\1", error.message, flags=re.DOTALL)  # with which click's message begins
+            return UsageError(f"{max(error.param.opts, key=len)} needs {wanted}, not '{value}'", hint=hint or help_hint)
     if isinstance(error, click.BadOptionUsage) and "does not take a value" in error.message:
         return UsageError(f"{error.option_name} does not take a value", hint=f"write only {error.option_name}")
     if isinstance(error, click.MissingParameter) and error.param is not None and error.param.human_readable_name == "EXPR":
@@ -140,7 +140,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
 
 
 def _wanted(kind: click.ParamType[object], message: str) -> tuple[str, str | None]:
-    """Return a description of the valid values of an option, and a hint with the valid value closest to the given value."""
+    """Return what values an option takes, empty for a kind without a description, and a hint with the closest of its choices."""
     if isinstance(kind, click.Choice):
         given = re.match(r"'(.*?)' is not", message)
         return f"one of {', '.join(map(str, kind.choices))}", suggestion(given[1], kind.choices) if given else None

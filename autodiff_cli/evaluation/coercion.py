@@ -39,7 +39,7 @@ class Items(list[Any]):
 
 
 def flat_items(value: object) -> Iterator[object]:
-    """Yield the items of nested lists in order, or the value itself if it is not a list."""
+    """Yield the items of nested lists in order, or the value itself if it is not a list; the depth is not limited."""
     waiting: list[Iterator[object]] = [iter((value,))]
     while waiting:
         for item in waiting[-1]:

@@ -28,7 +28,7 @@ Known = Callable[[Primitive, tuple[Any, ...]], bool]
 
 
 def is_function(primitive: Primitive, _: tuple[Any, ...] = ()) -> bool:
-    """Return whether a primitive is a function of the language with the same parameters in any order, or writes itself as one."""
+    """Return whether a primitive, with any static arguments, is a function with the same parameters or writes itself as one."""
     if primitive.notation is not None:
         return True
     return primitive.name in FUNCTIONS and set(primitive.parameters) <= set(FUNCTIONS[primitive.name].parameters)

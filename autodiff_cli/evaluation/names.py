@@ -111,7 +111,7 @@ def missing_values_error(missing: Mapping[str, Span], source: str) -> MissingVal
 
 
 def check_functions(tree: Syntax, source: str) -> None:
-    """Check that every function that a program calls exists: a value that is added first would be of no use.
+    """Check that every function that a program calls exists; without it, values of variables would be of no use.
 
     Raises:
         UnknownName: if a function is neither one of the language nor defined by the program.

@@ -201,13 +201,13 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
         node: the node of the slice.
         bounds: the values of the bounds that are present.
     """
-    left = list(bounds)
-    parts: list[int | None] = [None]
+    values = iter(bounds)
+    parts: list[int | None] = [None]  # the start, and after each colon the stop and the step
     for child in node.children:
         if child.kind == "COLON":
             parts.append(None)
         else:
-            bound = as_whole_number(left.pop(0), "a slice bound")
+            bound = as_whole_number(next(values), "a slice bound")
             if bound is not None and not isinstance(bound, int):
                 raise ArgumentError("a slice bound must be a whole number", span=child.span)
             parts[-1] = bound

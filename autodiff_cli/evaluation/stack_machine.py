@@ -61,9 +61,9 @@ class Machine(Operations):
         super().__init__(TensorLog(source, dtype, variables.values(), listing))
         self.names: dict[str, Any] = dict(variables)
         self.functions: dict[str, UserFunction] = {}
-        self._scope: dict[str, Any] = {}
-        self._depth = 0
-        self._open: list[AbstractContextManager[Any, Any]] = []
+        self._scope: dict[str, Any] = {}  # the local names where work is done
+        self._depth = 0  # the number of calls of functions of the program that have not ended
+        self._open: list[AbstractContextManager[Any, Any]] = []  # the modes that a later work item ends
         self.current = new_tree("start")
         self._visits: dict[str, Callable[[Syntax], Any]] = {
             **dict.fromkeys(OPERATORS, lambda node: after(node, node.children, self._operator)),
@@ -156,7 +156,7 @@ class Machine(Operations):
             node, then, count = work.pop()
             self.current = node
             try:
-                if then is None:
+                if then is None:  # the node is not visited yet
                     result = self._visits.get(node.kind, self._refuse_node)(node)
                 else:
                     first = len(values) - count

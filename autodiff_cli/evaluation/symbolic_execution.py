@@ -85,7 +85,7 @@ class SymbolicEvaluator(Evaluator):
         return symbol
 
     def _as_one_symbol(self, value: object, node: Syntax) -> Any:
-        """Convert a list that contains symbols to one symbol, after checking that its other items fit into a tensor."""
+        """Convert a list that contains symbols to one symbol, if its other items fit into a tensor; keep any other value."""
         if not isinstance(value, list) or not _contains_symbol(value):
             return value
         node = (value.node if isinstance(value, Items) else None) or node

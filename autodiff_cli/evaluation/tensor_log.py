@@ -191,12 +191,12 @@ class TensorLog:
         _check_count(op, len(values), by_parameter)
         arguments = self._positional(op, values, node)
         keywords = {p: self._argument(op, p, v, node) for p, v in by_parameter.items()}
-        if not op.tensors:
+        if not op.tensors:  # it creates a tensor
             keywords["dtype"] = self.dtype
-        elif not op.variadic and not any(isinstance(v, Tensor) for v in (*arguments, *keywords.values())):
+        elif not op.variadic and not any(isinstance(v, Tensor) for v in (*arguments, *keywords.values())):  # numbers only
             logical = op.section == "comparison"
             arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
-        if op.spread and op.parameters[-1] in keywords:
+        if op.spread and op.parameters[-1] in keywords:  # the last parameter is positional
             arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
 

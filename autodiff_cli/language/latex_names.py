@@ -129,9 +129,9 @@ def _word(word: str) -> str:
         # Unicode names of Greek letters match the LaTeX commands; letters that look Latin do not have a command.
         _, _, letter = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
         _, _, capital = unicodedata.name(word, "").partition("GREEK CAPITAL LETTER ")
-        known = letter.lower().replace("lamda", "lambda") or capital.capitalize().replace("Lamda", "Lambda")
-        if known in _GREEK:
-            return rf"\{known}"
+        greek = letter.lower().replace("lamda", "lambda") or capital.capitalize().replace("Lamda", "Lambda")
+        if greek in _GREEK:
+            return rf"\{greek}"
     if len(word) == 1 and word.isascii():
         return escaped(word)
     if word.isdecimal() and word.isascii():

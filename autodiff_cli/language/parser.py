@@ -160,7 +160,7 @@ def _ascii_hint(character: str, before: str) -> str | None:
         number = re.search(r"[\d.]+$", before)
         return f"write an angle in degrees as deg2rad({number.group() if number else 'x'})"
     kind = unicodedata.decomposition(character).partition(" ")[0]
-    text = unicodedata.normalize("NFKC", character).translate({0x2212: "-", 0x2044: "/"})
+    text = unicodedata.normalize("NFKC", character).translate({0x2212: "-", 0x2044: "/"})  # minus sign, fraction slash
     if text == character or not (text.isascii() and text.isprintable()):
         return None
     return f"write {'**' if kind == '<super>' else ''}{f'({text})' if kind == '<fraction>' else text}"
@@ -251,7 +251,8 @@ _KEYWORD_HINTS = {
 
 def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
     """Return a hint for ``sin^2(x)`` and ``sin^-1(x)``, whose argument begins at ``index``."""
-    *_, name, power, exponent = ["", "", *(token.text for token in tokens[max(0, index - 4) : index] if token.text != "-")]
+    texts = [token.text for token in tokens[max(0, index - 4) : index] if token.text != "-"]
+    *_, name, power, exponent = ["", "", *texts]
     if tokens[index].kind != "LPAR" or name not in _POWERS_IN_FRONT or power not in ("^", "**"):
         return None
     if tokens[index - 2].text != "-":
@@ -261,7 +262,7 @@ def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
 
 
 def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
-    """Return a hint for two operands without an operator, which may be intended as a product or a function call."""
+    """Return a hint for two operands without an operator, such as a product or a call; ``before`` is the token of ``left``."""
     if right in ("for", "while"):
         return _KEYWORD_HINTS[right]
     if right in ("where", "with", "at"):

@@ -64,8 +64,8 @@ class History:
             the statements and the names; ``None`` if one of the names has a different value now, or the number of
             statements exceeds ``MOST_STATEMENTS``.
         """
-        included: set[int] = set()
-        trees: set[int] = set()
+        included: set[int] = set()  # the places of the statements
+        trees: set[int] = set()  # the identities of the statements, which a loop runs several times
         outside: set[str] = set()
         wanted = [(name, len(self._entries)) for name in names_in(tree)]
         while wanted:
@@ -171,6 +171,8 @@ def notes_on_program(program: Program | None, source: str, dtype: DType, shows_v
         return []
     if shows_value:
         return notes_on(evaluation, [], 0)
-    gradients = {name: leaf.grad for name, leaf in program.variables.items()}
-    numbers = [(f"the derivative with respect to {name}", 0.0 if g is None else g._data) for name, g in gradients.items()]
+    numbers = []
+    for name, leaf in program.variables.items():
+        gradient = leaf.grad
+        numbers.append((f"the derivative with respect to {name}", 0.0 if gradient is None else gradient._data))
     return notes_on(evaluation, numbers, 1, shows_value=False)

@@ -29,7 +29,7 @@ class Index(int):
 
 
 class Blocks(Machine):
-    """An evaluator of statements; ``Interpreter`` adds the names of PyTorch.
+    """An evaluator of statements, with the arguments of ``Machine``; ``Interpreter`` adds the names of PyTorch.
 
     Attributes:
         expressions: the expression of the value of each name.
@@ -121,6 +121,7 @@ class Blocks(Machine):
         last: Syntax | None = None
 
         def step(node: Syntax, values: list[Any]) -> Any:
+            """Return the work of the next statement, or, after the last one, its value, which is the only item of ``values``."""
             nonlocal last
             statement = next(statements, None)
             if statement is not None:

@@ -62,6 +62,7 @@ _FUNCTIONS = (UserFunction, FunctionInfo)
 _WHOLE = ("add", "sub", "mul", "floor_divide", "remainder", "pow", "neg")
 """The operators whose results are whole numbers if the operands are."""
 _LARGEST = 2**53
+"""The bound of the whole numbers that a float represents exactly."""
 
 
 class StatementOutput(NamedTuple):
@@ -367,7 +368,7 @@ class Interpreter(Blocks):
         """Call a function of ``script.library``; one that creates a tensor gets the type of the program."""
         if name not in CREATING:
             return call_with_values(name, ACTIONS[name], values, named, self._argument)
-        if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):
+        if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):  # a copy without history
             values = [without_tensors(values[0]), *values[1:]]
         if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*values[:1]):
             raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")

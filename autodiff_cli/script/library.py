@@ -137,15 +137,17 @@ def call_with_values(
 
 
 _IN_HOOK = re.compile(r"\.register_\w*hook\([^()]*\Z")
+"""The end of a text inside the brackets of a call that registers a hook."""
 
 
 def hint_for_name(name: str, source: str, span: Span) -> str | None:
     """Return a hint for a name without a value that stands where a function is expected; ``None`` elsewhere."""
     begin, end = span
-    alone = source[:begin].endswith("(") and source.startswith(")", end)
-    if name in ACTIONS and (alone or not _IN_HOOK.search(source[:begin])):
+    is_only_argument = source[:begin].endswith("(") and source.startswith(")", end)
+    is_in_hook = _IN_HOOK.search(source[:begin]) is not None
+    if name in ACTIONS and (is_only_argument or not is_in_hook):
         return f"write lambda g: {name}(g)"
-    return "a hook is a function of the gradient, such as lambda g: 2*g" if _IN_HOOK.search(source[:begin]) else None
+    return "a hook is a function of the gradient, such as lambda g: 2*g" if is_in_hook else None
 
 
 _ELSEWHERE = {

@@ -129,12 +129,12 @@ class _Reader:
             self._finish(self._open.pop())
 
     def _close(self, indent: str, outermost: str, span: Span) -> None:
-        """Close the blocks that do not contain a line with this indentation."""
+        """Close the blocks that do not contain a line of this indentation; ``outermost`` is the indentation outside blocks."""
         self._close_inline()
         while self._open:
             block = self._open[-1]
             if block.body is None and indent.startswith(block.header) and indent != block.header:
-                block.body = indent
+                block.body = indent  # of the first line of the block
             if block.body == indent:
                 return
             if block.body is not None and indent.startswith(block.body):
@@ -174,7 +174,7 @@ class _Reader:
             raise self._error(f"'return' {where}", statement.span, f"end a function with it; {PACKAGE}")
 
     def _enter(self, tokens: list[Syntax], indent: str) -> list[Syntax]:
-        """Open a block, and return the tokens after its colon."""
+        """Open the block whose header begins the tokens of a line, and return the tokens after its colon."""
         colon = ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")[0].stop
         missing = colon == len(tokens)
         header = tokens[1 : -1 if missing else colon]
@@ -275,7 +275,7 @@ class _Reader:
         return parse_tokens(self.source, prepared).children[0]
 
     def _field(self, start: int, end: int) -> Syntax:
-        """Parse the expression in a format string."""
+        """Parse the expression of a field of a format string, between two positions of the source."""
         tokens = tokenize(self.source[:end], start)
         trees = self._expressions(without_prefixes(tokens, self.source))
         if len(trees) != 1:
