@@ -19,6 +19,8 @@ from autodiff_cli.language.operators import OPERATORS
 from autodiff_cli.language.tree import DEFINING, Syntax, names_in, new_tree, unparse
 
 _MOST_TEXT = 32
+_JOINED = "stack"
+"""The label of a list of tensors."""
 
 
 def graph_of_text(source: str) -> Graph:
@@ -134,10 +136,6 @@ class _GraphBuilder:
         if op is None:
             return written if written in self._evaluator.functions or written in DEFINING else _JOINED
         return OPERATORS[op.name].symbol if not written and op.name in OPERATORS else op.name
-
-
-_JOINED = "stack"
-"""The label of a list of tensors."""
 
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:

@@ -18,8 +18,6 @@ _LONGEST = 80
 """The most characters of the modules before the name of a function."""
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
 Loops = dict[int, tuple[str, ...]]
 """The names of the indices of loops, by the line of the loop."""
 

@@ -70,13 +70,10 @@ _USE = Primitive(
 
 
 class _Evaluator(TracingEvaluator):
-    """A tracing evaluator that makes an instruction for each use of the elements of a tensor.
-
-    Attributes:
-        uses: the instructions of each use, by the name of the tensor; ``None`` if uses are not recorded.
-    """
+    """A tracing evaluator that makes an instruction for each use of the elements of a tensor."""
 
     uses: dict[str, list[Operands]] | None = None
+    """The instructions of each use, by the name of the tensor; ``None`` if uses are not recorded."""
 
     def name(self, node: Syntax) -> Any:
         """Return the value of a name, which is a new use of a tensor unless the name is local to a function."""

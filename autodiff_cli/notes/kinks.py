@@ -180,9 +180,9 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
 def _effect_text(
     evaluation: Evaluation, effects: list[_Effect], effect: _Effect, change: Change | None, order: int, source: str | None
 ) -> str:
-    """Return the derivative of an order used along the line of ``effect``, one of ``effects``, and those on both sides.
+    """Return the derivative used along the line of ``effect``, and those on both sides, unless ``change`` is ``None``, at a jump.
 
-    ``change`` is that of the derivative, or ``None`` at a jump.  ``source`` is that of the convention; ``None`` continues a text.
+    ``source`` is that of the convention; ``None`` continues a text.
     """
     line, _, jump = effect
     several = len(evaluation.variables) > 1 or any(each.line.element for each in effects)

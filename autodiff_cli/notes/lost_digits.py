@@ -103,19 +103,14 @@ def _notes_without_exact_numbers(
 
 
 class _ExactComparison:
-    """A comparison of the numbers of an evaluation with their arbitrary-precision values.
-
-    Attributes:
-        order: the highest order of the compared derivatives.
-        limit: the smallest relative error of a derivative that produces a note.
-    """
+    """A comparison of the numbers of an evaluation, up to an order, with their arbitrary-precision values."""
 
     def __init__(self, evaluation: Evaluation, order: int) -> None:
         self.order = order
         self._evaluation = evaluation
         self._dtype = np.dtype(evaluation.dtype)
         info = np.finfo(self._dtype)
-        self.limit = math.sqrt(float(info.eps))
+        self.limit = math.sqrt(float(info.eps))  # the smallest relative error of a derivative that produces a note
         self._least = float(info.tiny) * 10  # smaller numbers have fewer digits
 
     @cached_property

@@ -68,21 +68,15 @@ def _nonfinite_mask(value: object) -> Mask:
 
 
 class _Search:
-    """A search from the output back through non-finite values.
-
-    Attributes:
-        masks: the masks of the tensor elements that explain the output, by the id of the tensor.
-        plain: the Python numbers that explain the output.
-        places: the number of the step that computed each tensor, by its id.
-    """
+    """A search from the output back through non-finite values: the elements that explain those of the output."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.leaves = evaluation.leaves
         self.trace = evaluation.trace
         output = evaluation.output
-        self.masks: dict[int, Mask] = {id(output): _nonfinite_mask(output._data)}
-        self.plain: list[float] = []
-        self.places: dict[int, int] = {}
+        self.masks: dict[int, Mask] = {id(output): _nonfinite_mask(output._data)}  # of tensors, by their ids
+        self.plain: list[float] = []  # Python numbers
+        self.places: dict[int, int] = {}  # the number of the step that computed each tensor, by its id
         for i, step in enumerate(self.trace):
             for result in step.results:
                 self.places.setdefault(id(result), i)

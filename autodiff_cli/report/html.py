@@ -23,14 +23,7 @@ from autodiff_cli.report.table import Renderable, Table
 if TYPE_CHECKING:
     from autodiff_cli.command_result import CommandResult, Record
 
-_COLORS = {
-    "red": "#d53b3b",
-    "green": "#2a8540",
-    "yellow": "#977000",
-    "blue": "#2a76d2",
-    "magenta": "#a055c8",
-    "cyan": "#0d819b",
-}
+_COLORS = {"red": "#d53b3b", "green": "#2a8540", "yellow": "#977000", "blue": "#2a76d2", "magenta": "#a055c8", "cyan": "#0d819b"}
 """The colours of styles, in shades whose contrast is at least 4 to 1 on a white page and on a page of #111111."""
 _MONOSPACED = "font-family:monospace;line-height:1.35"
 """The style of preformatted text, because the style sheet of Jupyter gives it a proportional font."""

@@ -25,12 +25,7 @@ def to_json(value: object) -> str:
 
 
 def render(style: str, result: CommandResult) -> str:
-    """Return the text of a result in one of the formats for programs, which all results support.
-
-    Args:
-        style: a name in ``WRITERS``, or a format with a delimiter.
-        result: the result; a column that is missing in a record has an empty cell.
-    """
+    """Return the text of a result in a format for programs: a name in ``WRITERS``, or a format with a delimiter."""
     if style in WRITERS:
         return WRITERS[style](result)
     from autodiff_cli.formats import FORMATS
@@ -55,7 +50,7 @@ WRITERS: dict[str, Callable[[CommandResult], str]] = {
 
 
 def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
-    """Return the header row and one row of text for each record; ``nothing`` stands for a missing value."""
+    """Return the header row and one row of text for each record; ``nothing`` stands for a missing column or value."""
     records = result.records()
     columns = list(dict.fromkeys(column for record in records for column in record))
     return [columns, *([_cell(record.get(column), nothing) for column in columns] for record in records)]
