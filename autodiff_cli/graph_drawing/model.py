@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Record, plain
-from autodiff_cli.lazy import named
+from autodiff_cli.lazy import deferred
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +80,7 @@ class Graph(CommandResult):
     command = "graph"
     tables = "autodiff_cli.graph_drawing.terminal:pages"
     _repr_html_ = None
+    _repr_svg_ = deferred("autodiff_cli.graph_drawing.svg:to_svg")
 
     nodes: list[GraphNode]
     expression: str
@@ -88,10 +89,6 @@ class Graph(CommandResult):
     hidden: int = 0
     notes: list[dict[str, Any]] = field(default_factory=list)
     memory: SavedMemory | None = None
-
-    def _repr_svg_(self) -> str:
-        """Return the picture in a notebook."""
-        return str(named("autodiff_cli.graph_drawing.svg:to_svg")(self))
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """Yield every edge, in the order of the arguments, as the positions of an input and of the node that uses it."""

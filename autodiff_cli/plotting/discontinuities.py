@@ -36,8 +36,7 @@ DOUBTFUL = 1e-4
 LARGE = 1e290
 """An upper bound on the values of a curve at the float next to a pole."""
 CLOSEST = 1e-6
-"""The minimum distance between a sample and a discontinuity, relative to the whole interval.  Closer samples would add only
-rounding errors to a picture."""
+"""The minimum distance between a sample and a discontinuity, relative to the whole interval; closer ones add rounding errors."""
 
 
 class Extent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,7 @@ FLAT = 15
 """A curve that spans less than ``1/FLAT`` of the axes gets its own axes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(NamedTuple):
     """One pair of axes: the numbers of its curves, and the visible range of values."""
 
     curves: tuple[int, ...]

@@ -77,9 +77,6 @@ class Scale:
         return replace(mark, at=float(f"{10.0**mark.at:.12g}")) if "x" in self.log else mark
 
 
-LINEAR = Scale()
-
-
 class Curve(NamedTuple):
     """The column of a curve in tables, its label in drawings, and the program of its value, which is empty for derivatives."""
 
@@ -136,7 +133,7 @@ class Plot(CommandResult):
     samples: Samples
     path: Floats
     notes: list[Record]
-    scale: Scale = LINEAR
+    scale: Scale = Scale()
     y_range: tuple[float, float] | None = None
     theme: str = "light"
 

@@ -80,12 +80,11 @@ class Text:
 
     def ansi(self) -> str:
         """Return the text with the control sequences of terminals."""
-        return "".join(
-            [
-                f"\x1b[{';'.join(str(_CODES[word]) for word in dict.fromkeys(style.split()))}m{text}\x1b[0m" if style else text
-                for text, style in self.pieces
-            ]
-        )
+        parts = []
+        for text, style in self.pieces:
+            codes = ";".join(str(_CODES[word]) for word in dict.fromkeys(style.split()))
+            parts.append(f"\x1b[{codes}m{text}\x1b[0m" if style else text)
+        return "".join(parts)
 
 
 def columns(text: str) -> int:
