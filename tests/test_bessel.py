@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from mpmath import mpf
 
@@ -74,24 +75,15 @@ def test_against_mpmath(name: str, x: float) -> None:
         ("ellipk", 1.0, INF, INF),
         ("ellipe", 1.0, 1.0, -INF),
         ("ellipk", -INF, 0.0, 0.0),
+        *((function, -1.0, math.nan, math.nan) for function in ("y0", "y1", "k0", "k1")),
+        *((function, 1.5, math.nan, math.nan) for function in ("ellipk", "ellipe")),
     ],
 )
-def test_ends_of_the_domain(function: str, x: float, value: float, slope: float) -> None:
+def test_ends_of_the_domain_and_outside(function: str, x: float, value: float, slope: float) -> None:
     at = ad.tensor(x, requires_grad=True)
     result = getattr(ad, function)(at)
     (found,) = ad.autograd.grad(result, at)
-    assert (result.item(), found.item()) == (value, slope)
-
-
-@pytest.mark.parametrize(
-    ("function", "x"), [("y0", -1.0), ("y1", -1.0), ("k0", -1.0), ("k1", -1.0), ("ellipk", 1.5), ("ellipe", 1.5)]
-)
-def test_outside_of_the_domain(function: str, x: float) -> None:
-    at = ad.tensor(x, requires_grad=True)
-    result = getattr(ad, function)(at)
-    (found,) = ad.autograd.grad(result, at)
-    assert math.isnan(result.item())
-    assert math.isnan(found.item())
+    np.testing.assert_array_equal([result.item(), found.item()], [value, slope])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -126,8 +118,12 @@ def test_what_would_take_long_with_many_digits_is_refused() -> None:
             BESSEL[name](m, m.mpf("1e300"))
 
 
-def test_other_names() -> None:
+def test_the_room_of_special_functions_has_their_other_names() -> None:
     assert ad.special.modified_bessel_k1 is ad.k1
     assert ad.special.bessel_y0 is ad.y0
     assert ad.special.airy_ai is ad.airyai
+    assert ad.special.bessel_j0 is ad.j0 is ad.bessel_j0
+    assert ad.special.gammaln is ad.lgamma
+    assert ad.special.psi is ad.digamma
+    assert ad.special.expit is ad.sigmoid
     assert run("autodiff grad k0(x) --at x=1 -q") == "-0.6019072301972346\n"

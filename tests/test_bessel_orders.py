@@ -18,24 +18,9 @@ from autodiff_cli.precise.arithmetic import Arithmetic
 from autodiff_cli.precise.bessel import BESSEL
 from tests.shell import run
 
-TRUE: dict[str, Callable[[Any, Any], Any]] = {
-    "jv": mpmath.besselj,
-    "yv": mpmath.bessely,
-    "iv": mpmath.besseli,
-    "kv": mpmath.besselk,
-}
+TRUE: dict[str, Callable[[Any, Any], Any]] = {f"{kind}v": getattr(mpmath, f"bessel{kind}") for kind in "jyik"}
 POINTS = (
-    *(
-        (0.5, 1e-200),
-        (0.3, 1e-8),
-        (1e-3, 0.4),
-        (0.0, 2.5),
-        (0.0, 14.0),
-        (3.0, 1.5),
-        (0.7, 9.0),
-        (2.4, 30.0),
-        (12.3, 4.0),
-    ),
+    *((0.5, 1e-200), (0.3, 1e-8), (1e-3, 0.4), (0.0, 2.5), (0.0, 14.0), (3.0, 1.5), (0.7, 9.0), (2.4, 30.0), (12.3, 4.0)),
     *((7.0, 200.0), (30.5, 31.0), (-0.4, 2.0), (-2.7, 11.0), (45.0, 300.0)),
 )
 

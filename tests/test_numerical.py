@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.errors import ArgumentError, AutodiffError, ShapeError
+from autodiff_cli.errors import ArgumentError, AutodiffError
 from tests.shell import run
 
 
@@ -27,11 +27,6 @@ def test_polynomials_are_those_of_numpy() -> None:
     assert ad.evaluate("polyval([], x)", {"x": 2.0}).value == 0
 
 
-def test_a_polynomial_needs_a_list_of_coefficients() -> None:
-    with pytest.raises(ShapeError, match=r"'c' must be a list of coefficients, but it has shape \[1, 2\]"):
-        ad.evaluate("polyval([[1, 2]], x)", {"x": 1.0})
-
-
 def test_trapezoids() -> None:
     y, x = [[1.0, -2.0, 3.0], [0.5, 4.0, 2.0]], [0.0, 0.5, 2.0]
     of_rows = ad.evaluate("trapezoid(y, x)[0]", {"y": y, "x": x})
@@ -42,8 +37,6 @@ def test_trapezoids() -> None:
     at = [mpmath.mpf(v) for v in (0.1, 0.7, 1.3)]
     slope = mpmath.cos(at[1]) * (at[2] - at[0]) / 2 + (mpmath.sin(at[0]) - mpmath.sin(at[2])) / 2
     assert result.grad["x"][1] == pytest.approx(float(slope), rel=1e-14)
-    with pytest.raises(ShapeError, match=r"'x' has shape \[2\], but 'y' has shape \[3\]"):
-        ad.evaluate("trapezoid([1, 2, 3], [1, 2])", {})
 
 
 @pytest.mark.parametrize("name", ["sec", "csc", "cot"])
@@ -107,6 +100,8 @@ def test_quantiles() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
+        ("polyval([[1, 2]], x)", "'c' must be a list of coefficients, but it has shape [1, 2]"),
+        ("trapezoid([1, 2, 3], [1, 2])", "'x' has shape [2], but 'y' has shape [3]"),
         ("interp(x, [0, 2, 1], [1, 2, 3])", "the points 'xp' must increase"),
         ("interp(x, [0, nan], [1, 2])", "the points 'xp' must increase"),
         ("interp(x, [0, 1], [1, 2, 3])", "lists of the same length"),

@@ -150,6 +150,7 @@ def test_outside_of_the_domain() -> None:
     assert _gradient(lambda x: ad.logit(x, 0.1), 0.05) == [0]
     assert math.isnan(ad.erfinv(ad.tensor(2.0)).item())
     assert ad.polygamma(1, ad.tensor([0.0, -3.0])).tolist() == [INF, INF]
+    assert ad.polygamma(1, ad.tensor(-1e15 + 0.5)).item() == pytest.approx(math.pi**2, rel=1e-12)  # it does not count up to 0
 
 
 def test_the_second_derivative_of_xlogy_does_not_see_its_guard() -> None:
@@ -180,10 +181,6 @@ def test_polygamma_wants_a_whole_order() -> None:
     assert ad.tensor(2.0).polygamma(1).item() == ad.polygamma(1, ad.tensor(2.0)).item()
 
 
-def test_polygamma_of_large_negative_numbers_takes_no_steps() -> None:
-    assert ad.polygamma(1, ad.tensor(-1e15 + 0.5)).item() == pytest.approx(math.pi**2, rel=1e-12)
-
-
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name in [name for name in sys.modules if name.startswith("scipy.")]:
         monkeypatch.delitem(sys.modules, name)
@@ -193,13 +190,6 @@ def test_without_scipy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         ad.digamma(ad.tensor(1.0))
     assert main(["eval", "i0(x)", "--at", "x=1"]) == 3
     assert "error: this function needs scipy" in capsys.readouterr().err
-
-
-def test_the_room_of_special_functions() -> None:
-    assert ad.special.gammaln is ad.lgamma
-    assert ad.special.psi is ad.digamma
-    assert ad.special.expit is ad.sigmoid
-    assert ad.special.bessel_j0 is ad.j0 is ad.bessel_j0
 
 
 @pytest.mark.parametrize(("x", "q"), [(2, -3.5), (3, -0.3), (5, -40.25), (7, -1000.1), (2, -1e9 - 0.5), (300, -2.5)])
