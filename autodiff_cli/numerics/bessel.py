@@ -159,6 +159,7 @@ def elliptic_integral(m: Array, order: int, second: bool) -> Any:
     """
 
     def sums(m: Array) -> Any:
+        """Return the integrals for a vector of m by the trapezoidal rule in s."""
         c = (1 - m)[:, None]
         root = np.sqrt(c)
         widest = np.max(np.abs(np.log(np.where((c > 0) & np.isfinite(c), c, 1.0))), initial=0.0) / 4

@@ -94,7 +94,7 @@ def hankel(v: Array | float, x: Array, order: int, second: bool) -> Any:
     The lists contain the Taylor coefficients with respect to the order.
     """
     parts: list[list[Any]] = [[0.0] * (order + 1), [0.0] * (order + 1)]
-    term: list[Any] = [1.0] + [0.0] * order
+    term: list[Any] = [1.0] + [0.0] * order  # the product of (4*v**2 - (2*i + 1)**2)/(8*(i + 1)*x) for i < k
     for k in range(26):
         parts[k % 2] = [total + (-1) ** (k // 2) * part for total, part in zip(parts[k % 2], term, strict=True)]
         factor = [4 * v * v - (2 * k + 1) ** 2, 8 * v, 4.0]
@@ -103,12 +103,12 @@ def hankel(v: Array | float, x: Array, order: int, second: bool) -> Any:
     cosine = np.cos(x) * np.cos(angle) + np.sin(x) * np.sin(angle)
     sine = np.sin(x) * np.cos(angle) - np.cos(x) * np.sin(angle)
     turns = (cosine, -sine, -cosine, sine)
-    waves = [(-math.pi / 2) ** j / math.factorial(j) * turns[j % 4] for j in range(order + 1)]
-    others = [(-math.pi / 2) ** j / math.factorial(j) * turns[(j - 1) % 4] for j in range(order + 1)]
+    cosines = [(-math.pi / 2) ** j / math.factorial(j) * turns[j % 4] for j in range(order + 1)]
+    sines = [(-math.pi / 2) ** j / math.factorial(j) * turns[(j - 1) % 4] for j in range(order + 1)]
     if second:
-        total = _product(parts[0], others)[order] + _product(parts[1], waves)[order]
+        total = _product(parts[0], sines)[order] + _product(parts[1], cosines)[order]
     else:
-        total = _product(parts[0], waves)[order] - _product(parts[1], others)[order]
+        total = _product(parts[0], cosines)[order] - _product(parts[1], sines)[order]
     return math.factorial(order) * total * np.sqrt(2 / (math.pi * x))
 
 

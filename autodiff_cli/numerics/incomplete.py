@@ -119,6 +119,7 @@ def _growth(p: Array, q: Array, y: Array, z: Array, log_y: Array | float, i: int
     """Return exp(p*log_y)*z**q*gamma(p + q + 1)/(gamma(p + 1)*gamma(q + 1)) as a series in p and q; ``log_y`` may be 0."""
 
     def slope(k: int, m: int) -> Any:
+        """Return the coefficient of s**k * t**m in the logarithm, from differences of polygamma functions."""
         if k and m:
             return _polygamma(k + m - 1, p + q + 1) / (math.factorial(k) * math.factorial(m))
         if k:

@@ -130,12 +130,8 @@ def poisson_values(k: Array, rate: Array) -> Any:
     return np.where(k < 0.5, few, middle)[()]
 
 
-def _binomial_logpmf(k: Array, n: Array, p: Array) -> Any:
-    return binomial_values(k, n - k, p, 1 - p)
-
-
 over = in_one_type(_over_values)
 xlogy, xlog1py = _times(np.log), _times(np.log1p)
 lambertw, lambertw_rise = (functools.partial(_lambertw, shift=shift) for shift in (0, 1))
 normal_logpdf, poisson_logpmf = in_one_type(_normal_logpdf), in_one_type(poisson_values)
-binomial_logpmf = in_one_type(_binomial_logpmf)
+binomial_logpmf = in_one_type(lambda k, n, p: binomial_values(k, n - k, p, 1 - p))

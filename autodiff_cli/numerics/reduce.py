@@ -29,7 +29,6 @@ def count(shape: Shape, dim: Dims) -> int:
     return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
 
-_sum = reduction(np.add)
 _SHORT, _MANY = 32, 64
 """The length of a sum and the number of sums from which on NumPy's 15 ns for the start of a sum are most of its time."""
 
@@ -70,6 +69,7 @@ def _running(ufunc: np.ufunc) -> Callable[..., Any]:
     return forward
 
 
+_sum = reduction(np.add)
 running_sum, running_product = _running(np.add), _running(np.multiply)
 
 

@@ -129,11 +129,6 @@ def sinc(x: Array, order: int) -> Any:
 # For large z, where the terms of the recurrence cancel, the asymptotic series (DLMF 7.12) is differentiated term by term.
 
 
-def _is_far(size: Array, order: int) -> Any:
-    """Return whether the asymptotic series of the derivative is accurate, for arguments with this absolute value."""
-    return size > decompositions.far_faddeeva(order)
-
-
 def _far(z: Array, order: int, sign: int) -> Any:
     """Return the derivative of the asymptotic series of f, divided by c/2."""
     inverse = 1 / z
@@ -161,9 +156,9 @@ def _derivative(values: Any, sign: int, constant: float) -> Any:
     def forward(x: Array, order: int) -> Any:
         if order == 0:
             return values(x)
-        far = _is_far(x if sign > 0 else np.abs(x), order)  # erfcx has no asymptotic series for negative x
+        size = x if sign > 0 else np.abs(x)  # erfcx has no asymptotic series for negative x
         near = _near(values(x), x, order, sign, constant)
-        result = replace_where(near, far, lambda x: _far(x, order, sign) * (constant / 2), x)
+        result = replace_where(near, size > decompositions.far_faddeeva(order), lambda x: _far(x, order, sign) * (constant / 2), x)
         return result.astype(np.result_type(x, np.float32), copy=False)
 
     return forward
@@ -197,9 +192,9 @@ def _integral(z: Array, scale: Array, shift: Array, order: int) -> Any:
     for k in range(13):
         t = (k + shift) * _STEP
         u = t * scale
-        below = _complex((z.real - u) * (z.real + u) - z.imag**2, 2 * z.real * z.imag) ** (order + 1)
-        above = sum(math.comb(order + 1, j) * powers[order + 1 - j] * u**j for j in range(0, order + 2, 2))
-        total = total + np.where(t == 0, 1.0, 2.0) * np.exp(-t * t) * (above / below)
+        denominator = _complex((z.real - u) * (z.real + u) - z.imag**2, 2 * z.real * z.imag) ** (order + 1)
+        numerator = sum(math.comb(order + 1, j) * powers[order + 1 - j] * u**j for j in range(0, order + 2, 2))
+        total = total + np.where(t == 0, 1.0, 2.0) * np.exp(-t * t) * (numerator / denominator)
     return total * (1j * _STEP / math.pi * (-1) ** order * math.factorial(order))
 
 

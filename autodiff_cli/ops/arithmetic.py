@@ -25,6 +25,7 @@ def remainder(x: Operand, y: Operand) -> Any:
 
 @rules.declare.described
 def pow(input: Operand, exponent: Operand) -> Any:
+    """x to the power y, where a plain base or exponent has a rule of its own."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         return checked_operand(input, "pow") ** checked_operand(exponent, "pow", "exponent", 2)
     if isinstance(input, Tensor) and (input._data if type(input) is Tensor else input).dtype.kind == "b":

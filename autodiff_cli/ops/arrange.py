@@ -127,6 +127,7 @@ def meshgrid(*tensors: Value, indexing: str = "ij") -> tuple[Any, ...]:
 
 @declare.described
 def diff(x: Value, n: int = 1, dim: int = -1) -> Any:
+    """Differences of neighbouring elements along dim, taken n times."""
     at = dimension(dim, len(x.shape))
     if not x.shape:
         raise ShapeError("diff expects at least a 1-dimensional tensor")
@@ -229,6 +230,7 @@ def column_stack(*tensors: Value) -> Any:
 
 @declare.described
 def block_diag(*tensors: Value) -> Any:
+    """Matrices along the diagonal of a larger matrix, with zeros elsewhere."""
     matrices = [_with_dimensions(x, 2) for x in tensor_list("block_diag", "tensors", tensors)]
     for i, x in enumerate(matrices):
         if len(x.shape) > 2:
@@ -245,6 +247,7 @@ def block_diag(*tensors: Value) -> Any:
 
 @declare.described
 def cartesian_prod(*tensors: Value) -> Any:
+    """All combinations of one element from each vector, one combination in each row."""
     vectors = tensor_list("cartesian_prod", "tensors", tensors)
     for x in vectors:
         if len(x.shape) != 1:
@@ -257,6 +260,7 @@ def cartesian_prod(*tensors: Value) -> Any:
 
 @declare.described
 def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
+    """All combinations of r elements of a vector, one combination in each row."""
     if len(x.shape) != 1:
         raise GraphError("Expect a 1D vector, but got shape " + str(list(x.shape)))
     if r < 0:
@@ -270,6 +274,7 @@ def combinations(x: Value, r: int = 2, with_replacement: bool = False) -> Any:
 
 @declare.described
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Any:
+    """The matrix whose columns are powers of a vector; the number of columns is N, or the length of x."""
     if len(x.shape) != 1:
         raise GraphError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N

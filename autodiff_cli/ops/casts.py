@@ -50,8 +50,13 @@ class device:
         return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
 
 
+_Device = device
 CPU = device("cpu")
 DeviceLike = str | device | None
+_FLOATS = {"double": "float64", "float": "float32", "half": "float16"}
+_INTEGERS = {"long": "int64", "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool"}
+_DEVICES = ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
+"""The names of PyTorch's devices; another text names a type in the language."""
 
 
 def check_device(given: DeviceLike | int) -> None:
@@ -92,7 +97,7 @@ def _to(
             dtype = one._data.dtype
         elif isinstance(one, bool) or one is None:  # non_blocking, copy
             continue
-        elif isinstance(one, _Device) or (isinstance(one, str) and not _is_type(one)):
+        elif isinstance(one, _Device) or (isinstance(one, str) and one.partition(":")[0] in _DEVICES):
             device = one
         elif type(one) is int:
             check_device(one)
@@ -102,14 +107,6 @@ def _to(
     copy = copy or (len(given) == 3 and given[2] is True)
     result = self if dtype is None else to(self, dtype)
     return result.clone() if copy and result is self else result
-
-
-_Device = device
-
-
-def _is_type(name: str) -> bool:
-    """Return whether a string names a type; PyTorch does not accept strings, the language does."""
-    return name.partition(":")[0] not in ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
 
 
 def _type(self: Tensor, dtype: DTypeLike | None = None, non_blocking: bool = False) -> Any:
@@ -127,11 +124,6 @@ def _converting(wanted: str) -> Any:
 
     method.__doc__ = f"Convert the elements to {wanted}."
     return method
-
-
-_FLOATS = {"double": "float64", "float": "float32", "half": "float16"}
-_INTEGERS = {"long": "int64", "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool"}
-add_methods(**{name: _converting(wanted) for name, wanted in (_FLOATS | _INTEGERS).items()})
 
 
 def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = False) -> Tensor:
@@ -153,6 +145,7 @@ def _no_astype(self: Tensor) -> Any:
 
 
 add_methods(
+    **{name: _converting(wanted) for name, wanted in (_FLOATS | _INTEGERS).items()},
     to=_to,
     type=_type,
     type_as=lambda self, other: to(self, A_TENSOR(other, "type_as", "other").dtype),

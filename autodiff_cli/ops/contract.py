@@ -21,10 +21,6 @@ from autodiff_cli.ops.rules.shape import permuted
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape, tensor_list
 
-# Einstein summation.  First, dimensions with a repeated label are replaced by their diagonal, and dimensions with a label of a
-# single operand are summed.  Then operands are contracted in pairs: the cotangent of one operand is the contraction of the other
-# operand with the cotangent of the result.
-
 
 def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
     """Return the labels of each operand and of the result as integers; negative labels represent '...'."""

@@ -129,6 +129,7 @@ def eye(n: int, m: int | None = None, **options: Unpack[Options]) -> Tensor:
 
 @declare.described
 def arange(start: Number, end: Number | None = None, step: Number = 1, **options: Unpack[Options]) -> Tensor:
+    """Numbers from start to before end with a distance of step; a single bound is the end."""
     if end is None:
         start, end = 0, start
     if step == 0:
@@ -148,6 +149,7 @@ def arange(start: Number, end: Number | None = None, step: Number = 1, **options
 
 @declare.described
 def linspace(start: Number, end: Number, steps: int, **options: Unpack[Options]) -> Tensor:
+    """Numbers at equal distances from start to end, both included."""
     (steps,) = shape_of("linspace", (steps,))
     wanted = _dtype_of(options)
     if wanted.kind == "f":

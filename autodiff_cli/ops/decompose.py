@@ -35,19 +35,18 @@ def norm_of(
     return vector_norm(x, ord, dim, keepdim, dtype) if len(dim) == 1 else matrix_norm(x, ord, dim, keepdim, dtype)
 
 
-norm_of.__name__ = "linalg.norm"
-
-
 def _solve_triangular(A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """Call ``solve_triangular``; as in PyTorch, the options are keywords and ``upper`` is required."""
     return solve_triangular(A, B, upper, left, unitriangular)
 
 
+norm_of.__name__ = "linalg.norm"
 _solve_triangular.__name__ = _solve_triangular.__qualname__ = "linalg.solve_triangular"
 
 
 @declare.described
 def matrix_power(x: Value, n: int) -> Any:
+    """Product of n factors x, or of -n factors inv(x) for negative n, by repeated squaring."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         check_matrix("linalg.matrix_power", array_of(x))
     base = inv(x) if n < 0 else x

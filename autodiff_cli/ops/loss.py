@@ -18,8 +18,6 @@ from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.shape import reshape
 
-# Losses for classes: the second dimension of x, or its only dimension, has one entry for each class
-
 
 def _class_weights(weight: Value, classes: Positions, valid: Mask | None, count: int) -> Any:
     """Return the weight of the class of each row, and 0 for the rows without a class, which are false in ``valid``."""
@@ -33,7 +31,7 @@ def _class_weights(weight: Value, classes: Positions, valid: Mask | None, count:
 
 
 def _class_count(x: Value) -> int:
-    """Return the length of the second or only dimension."""
+    """Return the number of classes, the length of the second or only dimension; 0 for a single number."""
     return int(x.shape[1] if len(x.shape) > 1 else x.shape[0]) if x.shape else 0
 
 
@@ -103,9 +101,6 @@ def _of_probabilities(
         return -sum(loss, dim)
     total = -sum(loss)
     return total if reduction == "sum" else total / max(math.prod(shape[:dim]) * math.prod(shape[dim + 1 :]), 1)
-
-
-# Sets of labels: the last dimension of x has one entry for each class
 
 
 @declare.described

@@ -26,6 +26,7 @@ _MOST_CONDITIONS = 1000
 
 @declare.described
 def polyval(c: Value, x: Value) -> Any:
+    """Polynomial with the coefficients c, highest power first, at x."""
     if len(c.shape) > 1:
         raise ShapeError(
             f"polyval: 'c' must be a list of coefficients, but it has shape {list(c.shape)}",

@@ -53,6 +53,7 @@ def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
 
 @declare.described
 def view(x: Value, *shape: Wholes) -> Any:
+    """The elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths."""
     result = reshape(x, *shape)
     data = x._data if isinstance(x, Tensor) else None
     if isinstance(data, np.ndarray) and data.size and data.dtype != object and not np.may_share_memory(result._data, data):
@@ -69,7 +70,5 @@ def permute(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
 
 
 stack = declare.described(join)
-
-
 Tensor.T = property(lambda x: permuted(x, tuple(reversed(range(x.ndim)))), doc="The tensor with all dimensions in reverse order.")  # type: ignore[attr-defined]
 Tensor.mT = property(lambda x: transpose(x), doc="The tensor with its last two dimensions exchanged.")  # type: ignore[attr-defined]

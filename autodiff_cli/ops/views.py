@@ -40,6 +40,7 @@ def select(x: Value, dim: int, index: int) -> Any:
 
 @rules.declare.described
 def narrow(x: Value, dim: int, start: int, length: int) -> Any:
+    """The part of x along dim that begins at start and has the given length."""
     if not x.shape:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
     size = length_along("narrow", x, dim)
@@ -110,6 +111,7 @@ def split(x: Value, split_size: Wholes, dim: int = 0) -> Any:
 
 @rules.declare.described
 def chunk(x: Value, chunks: int, dim: int = 0) -> Any:
+    """x divided along dim into at most chunks parts of equal length (the last may be shorter)."""
     length = length_along("chunk", x, dim)
     if chunks < 1:
         raise ArgumentError(f"chunk expects 'chunks' to be greater than 0, got: {chunks}")

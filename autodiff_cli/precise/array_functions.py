@@ -69,11 +69,6 @@ def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
     return total if keepdim else np.squeeze(total, dimensions(dim, x.ndim))
 
 
-def _smooth_l1_loss(x: Cells, target: Cells, how: str, beta: float) -> Any:
-    """Return the loss with a ``beta`` of many digits."""
-    return PRIMITIVES[smooth_l1_loss].forward(x, target, how, _exact(x, beta))
-
-
 def _exact(x: Cells, value: float) -> Number:
     """Return a number in the arithmetic of some cells."""
     number: Number = x.flat[0].math.number(value)
@@ -149,7 +144,7 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg_vector_norm": _norm,
     "logsumexp": _logsumexp,
     "logcumsumexp": _logcumsumexp,
-    "smooth_l1_loss": _smooth_l1_loss,
+    "smooth_l1_loss": lambda x, target, how, beta: PRIMITIVES[smooth_l1_loss].forward(x, target, how, _exact(x, beta)),
     "nll_loss": lambda x, target, *rest: PRIMITIVES[nll_of_rows].forward(x, target.astype(np.float64), *rest),
     "det": _determinant,
     "inv": _inverse,

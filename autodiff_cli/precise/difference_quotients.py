@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math as floats
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
 
@@ -91,12 +91,11 @@ class Differences:
         """Return the number of digits with which the differences of the highest order with these steps are accurate."""
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
-    def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None) -> _Run:
-        """Return evaluations with a number of digits, at the inputs or at other ones, with steps longer by the extra digits."""
-        at_0 = STEPS_AT_0 if self._order <= 2 else steps
-        return _Run(
-            self._evaluate, inputs or self.inputs, digits, *([exponent + self._more for exponent in pair] for pair in (steps, at_0))
-        )
+    def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None, **rounding: Any) -> _Run:
+        """Return evaluations with a number of digits, at the inputs or at other ones; more digits need shorter steps."""
+        pairs = (steps, STEPS_AT_0 if self._order <= 2 else steps)
+        usual, at_0 = ([exponent + self._more for exponent in pair] for pair in pairs)
+        return _Run(self._evaluate, inputs or self.inputs, digits, usual, at_0, **rounding)
 
     @property
     def run(self) -> _Run:
@@ -145,8 +144,7 @@ class Differences:
         exact = [slope.value for slope in self.slopes(index)]
         most = [0.0] * len(exact)
         for seed in seeds:
-            run = self._new_run(self._enough)
-            run.seed, run.reads = seed, reads
+            run = self._new_run(self._enough, seed=seed, reads=reads)
             for j, (rough, other) in enumerate(zip(run.central(index), exact, strict=True)):
                 distance = abs(rough - run.math.mpf(other))
                 most[j] = floats.inf if run.math.isnan(distance) else max(most[j], float(distance))
@@ -160,12 +158,27 @@ class Differences:
 
 
 class _Run:
-    """Cached evaluations with a fixed number of digits; ``at_0`` are the steps for variables that are 0."""
+    """Cached evaluations with a fixed number of digits.
 
-    def __init__(self, evaluate: Evaluate, inputs: Sequence[float], digits: int, steps: Sequence[int], at_0: Sequence[int]) -> None:
+    Args:
+        evaluate, inputs: the function and its arguments.
+        digits: the number of decimal digits.
+        steps, at_0: the negative decimal exponents of the two steps, and of those for variables that are 0.
+        seed, reads: the simulated rounding, as for ``Arithmetic.rounding``.
+    """
+
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        inputs: Sequence[float],
+        digits: int,
+        steps: Sequence[int],
+        at_0: Sequence[int],
+        seed: int | None = None,
+        reads: bool = False,
+    ) -> None:
         self.math = Arithmetic(digits)
-        self.seed: int | None = None
-        self.reads = False
+        self._seed, self._reads = seed, reads
         mp = self.math
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
@@ -183,8 +196,8 @@ class _Run:
         """Return the output for shifted inputs: ``(i, k, s)`` shifts element ``i`` by ``k/2`` times its step ``s``."""
         if moves not in self._known:
             inputs = list(self._inputs)
-            if self.seed is not None:
-                self.math.rounding(self.seed, self.reads)
+            if self._seed is not None:
+                self.math.rounding(self._seed, self._reads)
             for i, count, step in moves:
                 inputs[i] = inputs[i] + self._steps[i][step] * count / 2
             try:

@@ -31,6 +31,7 @@ def mpmath_function(
     """
 
     def function(mp: Arithmetic, x: Real) -> Real:
+        """Return the value at x; nan where the function does not exist."""
         if far is None:
             return getattr(mp, name)(x) if exists(x) else mp.nan
         if mp.isnan(x):
