@@ -33,6 +33,7 @@ NEAR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 MOST_STEPS = 10_000
 MOST_NEWTON = 30
+"""The maximum numbers of steps of a problem, and of Newton steps in a row."""
 RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
 """How a minimisation ended: at a minimum, without a further decrease, after the most steps, or not finite at the start."""
 
@@ -83,12 +84,7 @@ class Minimizer:
     """
 
     def __init__(
-        self,
-        objective: SumOfSquares,
-        start: Matrix,
-        box: Box,
-        most: int = MOST_STEPS,
-        watch: Watch | None = None,
+        self, objective: SumOfSquares, start: Matrix, box: Box, most: int = MOST_STEPS, watch: Watch | None = None
     ) -> None:
         count = len(start)
         self.objective, self.box, self.most = objective, box, most
@@ -102,7 +98,7 @@ class Minimizer:
         self._watch = watch
 
     def run(self) -> Minimization:
-        """Minimise every objective."""
+        """Minimise every objective: with Levenberg-Marquardt steps, then Newton steps; if these fail, go on with the former."""
         self._report("start", self.point, self.linear.value, np.zeros(1), self.damping)
         with np.errstate(all="ignore"):
             while (active := np.flatnonzero(self.ended == RUNNING)).size:
@@ -115,17 +111,17 @@ class Minimizer:
         return Minimization(self.point, self.linear.value, self.steps, self.evaluations, self.ended)
 
     def _report(self, kind: str, point: Matrix, value: Vector, length: Vector, damping: Vector) -> None:
+        """Call ``watch``, if there is one, with a step of the first problem."""
         if self._watch is not None:
             self._watch(kind, point[0].tolist(), float(value[0]), float(length[0]), float(damping[0]))
 
     def _levenberg(self, problems: Indices) -> Indices:
-        """Take Levenberg-Marquardt steps until each problem is near a minimum, or cannot go on; return how each ended."""
+        """Take Levenberg-Marquardt steps until each problem is near a minimum, still ``RUNNING``, or ends; return how it ended."""
         ended = np.full(len(self.point), RUNNING)
         active, part = problems, self.objective.only(problems)
         while True:
             linear = self.linear.take(active)
-            point = self.point[active]
-            free = self.box.free(point, linear.gradient)
+            free = self.box.free(self.point[active], linear.gradient)
             self.scale[active] = np.maximum(self.scale[active], linear.norms)
             reduced = linear.restricted(free)
             exhausted = self.tried[active] >= self.most
@@ -133,36 +129,47 @@ class Minimizer:
             done = exhausted | final | (reduced.offset <= self.near[active])
             ended[active[final]] = STALLED
             ended[active[exhausted]] = MOST
-            if done.all():
-                return ended[problems]
-            d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
-            step, predicted, usable = damped_steps(part, point, reduced, free, d, self.damping[active])
-            trial = np.where(usable[:, None], self.box.inside(point + step), point)
-            length = np.linalg.norm(d * (trial - point), axis=1)
-            stalled = usable & (length <= 2 * EPSILON * np.linalg.norm(d * point, axis=1)) & ~done
-            ended[active[stalled]] = STALLED
-            done |= stalled
-            new = part.linear(trial)
-            self.evaluations[active] += 2
-            gain = np.where(predicted > 0, (linear.value - new.value) / predicted, -1.0)
-            accepted = usable & ~done & (gain > 0) & new.finite
-            rejected = ~accepted & ~done
-            if not done[0]:
-                self._report("damped" if accepted[0] else "rejected", trial, new.value, length, self.damping[active])
-            self.point[active[accepted]] = trial[accepted]
-            self.linear.put(active, new, accepted)
-            self.tried[active[~done]] += 1
-            self.steps[active[accepted]] += 1
-            self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)
-            self.damping[active[rejected]] *= self.growth[active[rejected]]
-            self.growth[active] = np.where(accepted, 2.0, np.where(rejected, 2 * self.growth[active], self.growth[active]))
+            if not done.all():
+                stalled = self._try_steps(active, part, reduced, free, ~done)
+                ended[active[stalled]] = STALLED
+                done |= stalled
             if done.all():
                 return ended[problems]
             if done.any():
                 active, part = active[~done], part.only(np.flatnonzero(~done))
 
+    def _try_steps(self, active: Indices, part: SumOfSquares, reduced: Linear, free: Mask, going: Mask) -> Mask:
+        """Take a damped step of those active problems that are ``going``, if it decreases the objective, and adapt the damping.
+
+        The active problems have the objectives ``part``, and the linear problems ``reduced`` of the free parameters.  Return which
+        of them have stalled: their steps are too short to move the point.
+        """
+        point = self.point[active]
+        d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
+        step, predicted, usable = _damped_steps(part, point, reduced, free, d, self.damping[active])
+        trial = np.where(usable[:, None], self.box.inside(point + step), point)
+        length = np.linalg.norm(d * (trial - point), axis=1)
+        stalled: Mask = usable & (length <= 2 * EPSILON * np.linalg.norm(d * point, axis=1)) & going
+        moving = going & ~stalled
+        new = part.linear(trial)
+        self.evaluations[active] += 2
+        gain = np.where(predicted > 0, (reduced.value - new.value) / predicted, -1.0)
+        accepted = usable & moving & (gain > 0) & new.finite
+        rejected = moving & ~accepted
+        if moving[0]:
+            self._report("damped" if accepted[0] else "rejected", trial, new.value, length, self.damping[active])
+        self.point[active[accepted]] = trial[accepted]
+        self.linear.put(active, new, accepted)
+        self.tried[active[moving]] += 1
+        self.steps[active[accepted]] += 1
+        self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)
+        self.damping[active[rejected]] *= self.growth[active[rejected]]
+        self.growth[active[rejected]] *= 2
+        self.growth[active[accepted]] = 2.0
+        return stalled
+
     def _newton(self, problems: Indices) -> Mask:
-        """Take Newton steps until they are rounding; return which problems converged, and move those."""
+        """Take Newton steps until they are rounding; return which problems converged, and move those to their best points."""
         count = len(problems)
         point, value = self.point[problems], self.linear.value[problems]
         start, best = value.copy(), point.copy()
@@ -173,23 +180,23 @@ class Minimizer:
             at = part.quadratic(p)
             self.evaluations[problems[active]] += 1
             free = self.box.free(p, at.gradient)
-            step, scaled, positive = at.newton_steps(free)
+            step, length, positive = at.newton_steps(free)
             d = np.sqrt(np.abs(np.einsum("bii->bi", at.hessian)))
             rounding = EPSILON * np.linalg.norm(d * p * free, axis=1)
             before = size[active]
             if before[0] < np.inf and at.finite[0]:
                 self._report("newton", p, at.value, before, np.zeros(1))
-            failed = ~at.finite | ~positive | ((at.value > start[active] * (1 + 1e-6)) & (before > 1e4 * rounding))
-            grown = scaled >= before / 2
-            failed |= grown & (scaled > rounding) & (before > 1e6 * rounding)
-            ended = grown & ~failed
-            better = ~failed & ~ended
-            size[active[better]], value[active[better]] = scaled[better], at.value[better]
+            # At a distance from the minimum, neither the objective nor the length of a step must grow.
+            risen = (at.value > start[active] * (1 + 1e-6)) & (before > 1e4 * rounding)
+            grown = length >= before / 2
+            failed = ~at.finite | ~positive | risen | (grown & (length > rounding) & (before > 1e6 * rounding))
+            better = ~failed & ~grown
+            size[active[better]], value[active[better]] = length[better], at.value[better]
             best[active[better]] = p[better]
             trial = self.box.inside(p + step)
-            taken = better & (scaled > rounding / 4)
+            taken = better & (length > rounding / 4)
             going = taken & ~(trial == p).all(1)
-            good[active[ended | (better & ~going)]] = True
+            good[active[~failed & ~going]] = True
             point[active[going]] = trial[going]
             self.steps[problems[active[taken]]] += 1
             self.tried[problems[active[taken]]] += 1
@@ -202,21 +209,25 @@ class Minimizer:
         return good
 
 
-def damped_steps(
+def _damped_steps(
     objective: SumOfSquares, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
 ) -> tuple[Matrix, Vector, Mask]:
-    """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used."""
+    """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used.
+
+    A step s solves ``(J'J + damping*d**2) s = -J'r``, where ``d``, of shape (B, n), are the scales of the parameters.  With the
+    second derivative a of r along s, its acceleration solves the same equation with ``-J'a/2`` on the right (Transtrum and Sethna).
+    """
     count, n = point.shape
     rows = np.zeros((count, 2 * n, n + 1))
     rows[:, :n, :n] = linear.factor / d[:, None, :]
     rows[:, :n, n] = -linear.image
     rows[:, n:, :n] = np.sqrt(damping)[:, None, None] * np.eye(n)
-    factor = triangles(rows)[:, :n]
-    scaled = upper_solve(factor[:, :, :n], factor[:, :, n])
+    triangle = triangles(rows)[:, :n]
+    factor = triangle[:, :, :n]
+    scaled = upper_solve(factor, triangle[:, :, n])
     predicted = 0.5 * np.einsum("bi,bi->b", scaled, damping[:, None] * scaled - linear.gradient / d)
     second = objective.along(point, scaled / d) * free / d
-    half = lower_solve(np.swapaxes(factor[:, :, :n], 1, 2), second)
-    acceleration = -0.5 * upper_solve(factor[:, :, :n], half)
+    acceleration = -0.5 * upper_solve(factor, lower_solve(np.swapaxes(factor, 1, 2), second))
     usable = 2 * np.linalg.norm(acceleration, axis=1) <= ACCELERATION * np.linalg.norm(scaled, axis=1)
     step = (scaled + acceleration) / d
     return step, predicted, usable & np.isfinite(step).all(1)
@@ -287,7 +298,7 @@ class Optimality(NamedTuple):
 
 
 def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int = 1) -> Optimality:
-    """Return the facts about points.
+    """Return the facts about points, which are computed with derivatives of second order.
 
     Args:
         objective: the objectives.
@@ -295,33 +306,37 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
         box: the bounds.
         patterns: the number of patterns of signs in which neighbouring points lie.
     """
-    n = point.shape[1]
     with np.errstate(all="ignore"):
         linear, quadratic = objective.linear(point), objective.quadratic(point)
         finite = quadratic.finite & linear.finite
         free = np.where(finite[:, None], box.free(point, quadratic.gradient), True)
         step, _, positive = quadratic.newton_steps(free)
         linear = linear.restricted(free)
-        target = point + step
-        spread = np.spacing(np.abs(target))
-        for pattern, side in itertools.product(range(patterns), NEIGHBOURS):
-            signs = np.where(np.arange(n) >> pattern & 1, -side, side)  # + - + - ..., + + - - ..., and so on
-            near = point + free * signs * 4 * np.spacing(np.abs(point))
-            other = objective.quadratic(near)
-            moved, _, good = other.newton_steps(free)
-            apart = SAFETY * np.abs(near + moved - target)
-            spread = np.maximum(spread, np.where((good & other.finite)[:, None], apart, np.inf))
-        error = np.abs(step) + spread
+        error = np.abs(step) + _rounding_of_minimum(objective, point, step, free, patterns)
         digits = np.clip(-np.log10(error / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
         count = free.sum(1)
         offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(objective.rows(point) - count, 1))
         d = linear.norms * free
         inexact = np.linalg.norm(np.column_stack([d * error, np.sqrt(2 * quadratic.value)]), axis=1)
-        exact = inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(d * point, axis=1)
-        certain = np.where(free, digits >= ENOUGH_DIGITS, True).all(1) | exact
+        has_no_residuals = inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(d * point, axis=1)
+        certain = np.where(free, digits >= ENOUGH_DIGITS, True).all(1) | has_no_residuals
         singular, directions = _singular_directions(linear)
     digits = np.where(free & (finite & positive)[:, None], digits, np.nan)
     return Optimality(linear, quadratic, free, step, digits, offset, certain, finite, positive, singular, directions)
+
+
+def _rounding_of_minimum(objective: SumOfSquares, point: Matrix, step: Matrix, free: Mask, patterns: int) -> Matrix:
+    """Return how far minima ``point + step`` may be wrong by rounding, from Newton steps at neighbouring points; inf if unknown."""
+    target = point + step
+    result = np.spacing(np.abs(target))
+    for pattern, side in itertools.product(range(patterns), NEIGHBOURS):
+        signs = np.where(np.arange(point.shape[1]) >> pattern & 1, -side, side)  # + - + - ..., + + - - ..., and so on
+        near = point + free * signs * 4 * np.spacing(np.abs(point))
+        quadratic = objective.quadratic(near)
+        near_step, _, positive = quadratic.newton_steps(free)
+        distance = SAFETY * np.abs(near + near_step - target)
+        result = np.maximum(result, np.where((positive & quadratic.finite)[:, None], distance, np.inf))
+    return result
 
 
 def _singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
@@ -333,6 +348,6 @@ def _singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
 
 
 def determined(linear: Linear) -> Mask:
-    """Return of which problems the data determine all parameters."""
+    """Return for which problems the data determine all parameters."""
     singular, _ = _singular_directions(linear)
     return singular[:, -1] > SINGULAR * np.maximum(singular[:, 0], 1.0)

@@ -23,6 +23,7 @@ from autodiff_cli.solvers.fitting.model import Model
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Indices, Mask, Matrix, Stack, Vector
+    from autodiff_cli.language.tree import Syntax
 
 MOST_INNER = 200
 """The maximum number of steps of a block at given shared parameters."""
@@ -42,15 +43,7 @@ class Reduced(SumOfSquares):
         scale: the factor of each residual; 1 by default.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        own: Model,
-        sizes: Indices,
-        start: Matrix,
-        box: Box,
-        scale: Vector | None = None,
-    ) -> None:
+    def __init__(self, model: Model, own: Model, sizes: Indices, start: Matrix, box: Box, scale: Vector | None = None) -> None:
         super().__init__(model, scale)
         self._all = SumOfSquares(model, scale, None, sizes)
         self._own_model, self._box = own, box
@@ -60,15 +53,17 @@ class Reduced(SumOfSquares):
         self._least = np.inf
 
     def own(self, p: Matrix) -> Matrix:
-        """Return the own parameters of the blocks at the minimum for given shared parameters, of shape (B, k)."""
+        """Return the own parameters of the blocks at the minimum for given shared parameters, of shape (B, k), and keep them.
+
+        If a block is not finite, the starts are returned, and the values of the objective are infinite.
+        """
         if self._at != p.tobytes():
             self.evaluations += 1
             end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
-            failed = (end.ended == NOT_FINITE).any()
-            self._values = np.full(len(self._start), np.inf) if failed else end.value
-            if failed:
+            if (end.ended == NOT_FINITE).any():
+                self._values = np.full(len(self._start), np.inf)
                 return self._start
-            self._own, self._at = end.point, p.tobytes()
+            self._values, self._own, self._at = end.value, end.point, p.tobytes()
             if self._values.sum() <= self._least:
                 self._start, self._least = self._own, float(self._values.sum())
         return self._own
@@ -88,6 +83,7 @@ class Reduced(SumOfSquares):
         return self._blocks_at(p).linear(self.own(p)).restricted(self.free(p))
 
     def rows(self, p: Matrix) -> Indices:
+        """Return the number of residuals less that of the free own parameters, as one number."""
         return np.array([self._all.sizes.sum() - self.free(p).sum()])
 
     def residuals(self, p: Matrix) -> Vector:
@@ -99,13 +95,17 @@ class Reduced(SumOfSquares):
         return np.asarray(self.values(p).sum(keepdims=True))
 
     def linear(self, p: Matrix) -> Linear:
-        *_, below = self.eliminated(p)
-        return split(triangle([below.reshape(-1, below.shape[2])], below.shape[2])[None], self.value(p))
+        """Return the linear problem of the shared parameters: what is left of all blocks after the elimination."""
+        *_, left = self.eliminated(p)
+        columns = left.shape[2]
+        return split(triangle([left.reshape(-1, columns)], columns)[None], self.value(p))
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
-        return np.zeros_like(p)  # the steps of the shared parameters are not accelerated
+        """Return zeros, so that the steps of the shared parameters are not accelerated."""
+        return np.zeros_like(p)
 
     def quadratic(self, p: Matrix) -> Quadratic:
+        """Return the objective with its exact derivatives, by Schur complements; nan if that of a block is not at a minimum."""
         own = self.own(p)
         k, s = own.shape[1], p.shape[1]
         at = self._all.quadratic(_joined(own, p))
@@ -135,14 +135,13 @@ class Reduced(SumOfSquares):
         free = np.ones((len(own), k + s), bool)
         free[:, :k] = self._box.free(own, linear.gradient[:, :k])
         linear = linear.restricted(free)
-        below = np.zeros((len(own), s + 1, s + 1))
-        below[:, :-1, :-1] = linear.factor[:, k:, k:]
-        below[:, :-1, -1] = linear.image[:, k:]
-        below[:, -1, -1] = linear.rest
-        left = np.linalg.norm(below[:, :, :-1], axis=(0, 1))
-        whole = np.linalg.norm(linear.factor[:, :, k:], axis=(0, 1))
-        below[:, :, :-1][:, :, left <= SINGULAR * whole] = 0.0
-        return linear.factor[:, :k, :k], linear.factor[:, :k, k:], below
+        left = np.zeros((len(own), s + 1, s + 1))
+        left[:, :-1, :-1] = linear.factor[:, k:, k:]
+        left[:, :-1, -1] = linear.image[:, k:]
+        left[:, -1, -1] = linear.rest
+        norms, whole_norms = (np.linalg.norm(columns, axis=(0, 1)) for columns in (left[:, :, :-1], linear.factor[:, :, k:]))
+        left[:, :, :-1][:, :, norms <= SINGULAR * whole_norms] = 0.0
+        return linear.factor[:, :k, :k], linear.factor[:, :k, k:], left
 
     def joined(self, p: Matrix) -> Matrix:
         """Return the own and the shared parameters of each block, of shape (B, k + s)."""
@@ -161,15 +160,15 @@ class Reduced(SumOfSquares):
         known = np.isfinite(np.diag(matrix))
         shared = np.where(known[:, None] & known, matrix, 0.0)
         inverse = np.linalg.inv(factors)
-        across = -inverse @ coefficients
-        half = np.concatenate([across, np.broadcast_to(np.eye(len(shared)), (len(free), *shared.shape))], axis=1)
-        result = half @ shared @ np.swapaxes(half, 1, 2)
+        own_by_shared = -inverse @ coefficients  # the derivatives of the own parameters at the minimum
+        all_by_shared = np.concatenate([own_by_shared, np.tile(np.eye(len(shared)), (len(free), 1, 1))], axis=1)
+        result = all_by_shared @ shared @ np.swapaxes(all_by_shared, 1, 2)
         result[:, :k, :k] += inverse @ np.swapaxes(inverse, 1, 2) * variance
-        every = np.hstack([free, np.tile(known, (len(free), 1))])
-        return np.where(every[:, :, None] & every[:, None, :], result, np.nan)
+        is_known = np.hstack([free, np.tile(known, (len(free), 1))])
+        return np.where(is_known[:, :, None] & is_known[:, None, :], result, np.nan)
 
     def _blocks_at(self, p: Matrix) -> SumOfSquares:
-        """Return the problems of the own parameters at given shared ones."""
+        """Return the problems of the own parameters at given shared ones, which become columns of equal numbers."""
         names = self.model.parameters[len(self.model.parameters) - p.shape[1] :]
         shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p[0], strict=True)}
         model = self._own_model.with_columns({**self._own_model.columns, **shared})
@@ -179,32 +178,39 @@ class Reduced(SumOfSquares):
 def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, Vector]) -> Reduced:
     """Return the sum of squares of a model at the best values of the columns that have errors (orthogonal distance regression).
 
-    Each number ``x`` of such a column becomes an unknown ``X`` with the additional residual ``(X - x)/sigma_x``.
+    Each number ``x`` of such a column becomes an unknown ``X`` with the additional residual ``(X - x)/sigma_x``.  A row becomes a
+    block of rows, one for each of these residuals and one for that of the model.
 
     Args:
         model: the residuals.
-        scale: the factor of each residual.
+        scale: the factor of each residual; ``None`` for 1.
         errors: the standard deviations of the columns that have errors: N numbers each.
     """
     count, k, mark = model.rows, len(errors), "_" * len(model.source)  # no name of the source is longer
-    factors = np.zeros((count, k + 1, k + 1))  # the rows of the errors, then that of the model; each has its own term of the sum
+    factors = np.zeros((count, k + 1, k + 1))  # in each row of a block, only the factor of its own residual is not 0
     np.einsum("bii->bi", factors)[:, :k] = 1 / np.column_stack([*errors.values()])
     factors[:, k, k] = 1.0 if scale is None else scale
-    unknown = {name: model.columns[name] for name in errors}
-    columns = {name: column for name, column in model.columns.items() if name not in errors}
-    columns |= {f"{name}{mark}": column for name, column in unknown.items()}
+    measured = {name: model.columns[name] for name in errors}
+    columns = {name if name not in errors else f"{name}{mark}": column for name, column in model.columns.items()}
     columns = {name: np.repeat(column, k + 1) for name, column in columns.items()}
     columns |= {f"f{i}{mark}": factors[:, :, i].ravel() for i in range(k + 1)}
-    terms = [f"f{i}{mark}*({name} - {name}{mark})" for i, name in enumerate(errors)]
-    assignment, total = parse(f"r{mark} = 0; f{k}{mark}*r{mark} + {' + '.join(terms)}").children
-    *definitions, residual = model.tree.children
-    definitions.append(assignment.with_children([assignment.children[0], residual]))
-    tree = model.tree.with_children([*definitions, total])
-    every = Model(model.source, tree, [*errors, *model.parameters], columns, model.constants)
-    alone = every.retraced([*errors], {**columns, **{name: np.zeros(every.rows) for name in model.parameters}})
+    tree = _with_terms_of_errors(model.tree, [*errors], mark)
+    of_all_parameters = Model(model.source, tree, [*errors, *model.parameters], columns, model.constants)
+    shared_columns = {name: np.zeros(of_all_parameters.rows) for name in model.parameters}  # to be set at each point
+    of_unknowns = of_all_parameters.retraced([*errors], {**columns, **shared_columns})
     box = Box(np.full(k, -np.inf), np.full(k, np.inf))
-    return Reduced(every, alone, np.full(count, k + 1), np.column_stack([*unknown.values()]), box)
+    return Reduced(of_all_parameters, of_unknowns, np.full(count, k + 1), np.column_stack([*measured.values()]), box)
+
+
+def _with_terms_of_errors(tree: Syntax, names: list[str], mark: str) -> Syntax:
+    """Return the program of ``f0*(X0 - x0) + ... + fk*r``, with the residual r of a program; names of x and f end in ``mark``."""
+    terms = [f"f{i}{mark}*({name} - {name}{mark})" for i, name in enumerate(names)]
+    assignment, total = parse(f"r{mark} = 0; f{len(names)}{mark}*r{mark} + {' + '.join(terms)}").children
+    *definitions, residual = tree.children
+    definitions.append(assignment.with_children([assignment.children[0], residual]))
+    return tree.with_children([*definitions, total])
 
 
 def _joined(own: Matrix, shared: Matrix) -> Matrix:
+    """Return the own parameters of each block, of shape (B, k), with the shared ones, of shape (1, s), beside them."""
     return np.hstack([own, np.tile(shared, (len(own), 1))])

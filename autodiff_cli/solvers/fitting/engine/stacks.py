@@ -63,11 +63,11 @@ class Linear(NamedTuple):
             return np.where(self.rest > 0, tangent / self.rest, np.where(tangent > 0, np.inf, 0.0))
 
     def take(self, problems: Indices) -> Linear:
-        """Return some of the problems."""
+        """Return the problems with these numbers."""
         return Linear(*(part[problems] for part in self))
 
     def put(self, problems: Indices, others: Linear, where: Mask) -> None:
-        """Replace those problems for which ``where`` is true."""
+        """Replace, in place, those of the problems with these numbers for which ``where`` is true, by others."""
         for part, other in zip(self, others, strict=True):
             part[problems[where]] = other[where]
 
@@ -103,7 +103,7 @@ class Quadratic(NamedTuple):
         return np.asarray(np.isfinite(self.value + self.gradient.sum(1) + self.hessian.sum((1, 2))))
 
     def newton_steps(self, free: Mask) -> tuple[Matrix, Vector, Mask]:
-        """Return the Newton steps of the free parameters, their norms in the metric of the Hessian, and which are positive."""
+        """Return the Newton steps of the free parameters, their norms in the metric of the Hessian, and where it is positive."""
         gradient = np.where(free, self.gradient, 0.0)
         hessian = np.where(free[:, :, None] & free[:, None, :], self.hessian, np.eye(free.shape[1]))
         diagonal = np.einsum("bii->bi", hessian)
@@ -147,7 +147,7 @@ def triangles(stack: Stack) -> Stack:
 
 
 def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
-    """Return the Cholesky factors of a stack of matrices, and which matrices are positive definite; the others have factor 1."""
+    """Return the Cholesky factors of matrices, of shape (B, n, n), and which are positive definite; the others have factor 1."""
     n = matrices.shape[1]
     lower = np.zeros_like(matrices)
     positive = np.ones(len(matrices), bool)
@@ -173,8 +173,9 @@ def upper_solve(upper: Stack, right: Stack) -> Stack:
 def lower_solve(lower: Stack, right: Stack) -> Stack:
     """Return the solutions of systems with lower triangular matrices; see ``upper_solve``."""
     solution = np.zeros_like(right)
-    more = (slice(None), *[None] * (right.ndim - 2))
+    with_axes = (slice(None), *[None] * (right.ndim - 2))
     with np.errstate(all="ignore"):
         for i in range(right.shape[1]):
-            solution[:, i] = (right[:, i] - np.einsum("bj,bj...->b...", lower[:, i, :i], solution[:, :i])) / lower[:, i, i][more]
+            known = np.einsum("bj,bj...->b...", lower[:, i, :i], solution[:, :i])
+            solution[:, i] = (right[:, i] - known) / lower[:, i, i][with_axes]
     return solution

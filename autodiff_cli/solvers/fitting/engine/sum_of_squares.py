@@ -33,13 +33,7 @@ class SumOfSquares:
         evaluations: the number of points at which values or derivatives were computed.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        scale: Vector | None = None,
-        loss: Loss | None = None,
-        sizes: Indices | None = None,
-    ) -> None:
+    def __init__(self, model: Model, scale: Vector | None = None, loss: Loss | None = None, sizes: Indices | None = None) -> None:
         self.model, self.scale, self.loss = model, scale, loss or Loss()
         self.sizes = np.array([model.rows]) if sizes is None else sizes
         self._single = sizes is None
@@ -47,7 +41,7 @@ class SumOfSquares:
         self.evaluations = 0
 
     def only(self, problems: Indices) -> SumOfSquares:
-        """Return some of the problems, given by their numbers in increasing order."""
+        """Return some of the problems, given by their numbers in increasing order, with their rows."""
         if len(problems) == len(self.sizes):
             return self
         rows = np.flatnonzero(np.repeat(np.isin(np.arange(len(self.sizes)), problems), self.sizes))
@@ -59,17 +53,17 @@ class SumOfSquares:
         return np.asarray(sum(self._sums(self.loss.value(block[0])) for block in self.blocks("values", p)))
 
     def linear(self, p: Matrix) -> Linear:
-        """Return the linear problems at a point of shape (B, n)."""
+        """Return the linear problems at a point of shape (B, n), whose rows have the weights of the loss."""
         value: Vector = np.zeros(len(p))
 
-        def weighted() -> Iterator[Matrix]:
+        def weighted_blocks() -> Iterator[Matrix]:
             for block in self.blocks("jacobian", p):
                 value[:] += self._sums(self.loss.value(block[-1]))
                 yield block if self.loss.plain else block * np.sqrt(self.loss.weight(block[-1]))
 
         if self._single:
-            return split(triangle((block.T for block in weighted()), p.shape[1] + 1)[None], value)
-        (rows,) = weighted()
+            return split(triangle((block.T for block in weighted_blocks()), p.shape[1] + 1)[None], value)
+        (rows,) = weighted_blocks()
         return split(self._triangles(rows), value)
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
@@ -90,7 +84,7 @@ class SumOfSquares:
             value += self._sums(self.loss.value(u))
             gradient += self._sums(slopes * first).T
             weighted = slopes if self.loss.plain else slopes * self.loss.second(u)
-            for i, start in enumerate(n + 1 + np.cumsum(np.arange(n))):
+            for i, start in enumerate(n + 1 + np.cumsum(np.arange(n))):  # the second derivatives are a triangle, row by row
                 below = slopes[i] * weighted[: i + 1] + block[start : start + i + 1] * first
                 hessian[:, i, : i + 1] += self._sums(below).T
         hessian = hessian + np.swapaxes(np.tril(hessian, -1), 1, 2)
@@ -118,32 +112,35 @@ class SumOfSquares:
         return total
 
     def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
-        """Yield the results of the model times the scale of each row, for ranges of rows, or for all rows of a batch."""
+        """Yield the results of ``Model.blocks`` times the scale of each row, for ranges of rows, or for all rows of a batch."""
         self.evaluations += 1
-        point, along = (None if m is None else m[0] if self._single else np.repeat(m.T, self.sizes, axis=1) for m in (p, direction))
-        assert point is not None
+        point, along = self._in_rows(p), None if direction is None else self._in_rows(direction)
         blocks = (
             block if self.scale is None else block * self.scale[rows] for rows, block in self.model.blocks(kind, point, along)
         )
         return blocks if self._single else iter([np.concatenate(list(blocks), axis=1)])
 
+    def _in_rows(self, p: Matrix) -> Matrix:
+        """Return numbers for each problem, of shape (B, n), as columns for its rows, of shape (n, N); n numbers if it is single."""
+        return p[0] if self._single else np.repeat(p.T, self.sizes, axis=1)
+
     def _sums(self, rows: Matrix) -> Matrix:
-        """Return the sums over the rows of each problem."""
+        """Return the sums over the rows of each problem, of shape (c, B) for c results of N rows, or B numbers for N."""
         if self._single:
             return np.asarray(rows.sum(axis=-1, keepdims=True))
         with np.errstate(all="ignore"):
             return np.add.reduceat(rows, self._starts, axis=-1)
 
     def _triangles(self, rows: Matrix) -> Stack:
-        """Return the triangular factor of the rows of each problem, of shape (B, c, c)."""
-        c = len(rows)
+        """Return the triangular factor of the rows of each problem, of shape (B, c, c); small problems of one size go together."""
+        count = len(rows)
         table = rows.T
-        factors = np.zeros((len(self.sizes), c, c))
+        factors = np.zeros((len(self.sizes), count, count))
         for size in np.unique(self.sizes).tolist():
             problems = np.flatnonzero(self.sizes == size)
             places = self._starts[problems, None] + np.arange(size)
-            if size * c > SMALL:
-                factors[problems] = [triangle([table[numbers]], c) for numbers in places]
+            if size * count > SMALL:
+                factors[problems] = [triangle([table[numbers]], count) for numbers in places]
             else:
-                factors[problems, : min(size, c)] = triangles(table[places])
+                factors[problems, : min(size, count)] = triangles(table[places])
         return factors
