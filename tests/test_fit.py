@@ -12,7 +12,7 @@ from scipy import optimize, stats
 
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError, UsageError
-from autodiff_cli.solvers.fitting.arguments import problem_of
+from autodiff_cli.solvers.fitting.arguments import fit_problem
 from autodiff_cli.solvers.fitting.starts import ROWS
 from tests.nist_regression import MODELS, regression, right_digits
 from tests.shell import streams
@@ -377,7 +377,7 @@ def test_a_model_whose_rows_are_evaluated_separately_has_fewer_steps() -> None:
 def test_columns_come_in_the_order_of_the_model() -> None:
     """The order of a set would change the start that is found from run to run."""
     data = {name: np.arange(1.0, 9) for name in ("unused", "u", "y", "x3", "x2", "x1")}
-    problem = problem_of("y = a*x1 + b*x2 + c*x3", data, sigma="u")
+    problem = fit_problem("y = a*x1 + b*x2 + c*x3", data, sigma="u")
     assert list(problem.data.columns) == ["y", "x1", "x2", "x3", "u"]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.errors import NotSolved
+
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,6 +61,11 @@ class Solution(CommandResult):
         """
         if not self.converged:
             raise NotSolved(self.reason or f"not solved: {self.verdict}", hint=self.advice)
+
+
+def by_names(names: Sequence[str], matrix: Matrix) -> dict[str, dict[str, Any]]:
+    """Return a matrix as a dictionary of rows by name, each of which is a dictionary by name."""
+    return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)}
 
 
 def plain_values(values: Mapping[str, Any]) -> Record:

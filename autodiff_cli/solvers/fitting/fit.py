@@ -13,9 +13,9 @@ from autodiff_cli.autograd.primitives.interface_kinds import EXPRESSION, NAMES, 
 from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.bounds import check_names
-from autodiff_cli.solvers.fitting.arguments import problem_of
+from autodiff_cli.solvers.fitting.arguments import fit_problem
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import CONVERGED, MOST, MOST_STEPS, Minimization, Minimizer
-from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit, fit_groups
+from autodiff_cli.solvers.fitting.groups import SAME, GroupFit, SharedFit, fit_groups
 from autodiff_cli.solvers.fitting.predictions import derived_quantity, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.result import Fit, judge
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 FEW_STEPS, SLOW = 20, 10
 """The least number of steps, and the divisor of the steps, with the rows, for a model whose rows are evaluated separately."""
-SAME = 1e-9
-"""The relative difference of objectives above which one of two minima is smaller."""
 
 
 @checks(
@@ -110,14 +108,14 @@ def fit(
     Raises:
         AutodiffError: if the model or the data are invalid, or the model is not finite at the start.
     """
-    problem = problem_of(
+    problem = fit_problem(
         expression, data, at=at, const=const, let=let, sigma=sigma, weights=weights, fix=fix, bounds=bounds, loss=loss,
         on_error=on_error, by=by, sigma_x=sigma_x, where=where,
     )  # fmt: skip
     shared = tuple(share)
     _check_shared(problem, shared)
     if by is not None:
-        _refuse("by", sigma_x=problem.errors, trace=trace, predict=predict, profile=profile)
+        _refuse_with_groups(sigma_x=problem.errors, trace=trace, predict=predict, profile=profile)
     problem = with_starts(problem)
     if by is not None and not shared:
         return fit_groups(problem, level=level, forgiving=on_error == "skip", derive=tuple(derive))
@@ -134,46 +132,44 @@ def fit(
 
 
 def _check_shared(problem: FitProblem, shared: tuple[str, ...]) -> None:
-    """Raise an error if parameters cannot be shared."""
+    """Raise an error if the rows are not in groups that can share these parameters; without parameters, there is no error."""
     if not shared:
         return
     if problem.data.groups is None:
-        raise UsageError(
-            f"{setting('share')} needs {setting('by')}", hint=f"name the column of the groups: {setting('by', 'COLUMN')}"
-        )
+        message = f"{setting('share')} needs {setting('by')}"
+        raise UsageError(message, hint=f"name the column of the groups: {setting('by', 'COLUMN')}")
     check_names(shared, problem.free, "share", "parameter that is fitted")
     if {*shared} >= {*problem.free}:
-        raise UsageError(
-            "every parameter is shared, so the groups do not differ", hint=f"omit {setting('by')} and {setting('share')}"
-        )
+        message = "every parameter is shared, so the groups do not differ"
+        raise UsageError(message, hint=f"omit {setting('by')} and {setting('share')}")
     if not problem.loss.plain:
         raise UsageError(f"{setting('loss')} and {setting('share')} exclude each other", hint="use one of them")
 
 
-def _refuse(name: str, **others: object) -> None:
-    """Raise an error if a setting is used that a fit of groups does not have."""
-    for other, value in others.items():
+def _refuse_with_groups(**settings: object) -> None:
+    """Raise an error if one of these settings, which a fit of groups does not have, is used; they are values by name."""
+    for name, value in settings.items():
         if value:
-            raise UsageError(f"{setting(other)} and {setting(name)} exclude each other", hint="fit the rows of one group")
+            raise UsageError(f"{setting(name)} and {setting('by')} exclude each other", hint="fit the rows of one group")
 
 
 def solve(problem: FitProblem, level: float, trace: bool = False) -> Fit:
-    """Solve a problem whose parameters have starts, and verify the solution."""
-    most = MOST_STEPS
+    """Solve a problem whose parameters have starts, and verify the solution; ``trace`` adds a record of each step."""
+    most_steps = MOST_STEPS
     if problem.model.reason is not None:
-        most = max(FEW_STEPS, MOST_STEPS // (SLOW * problem.data.rows))
+        most_steps = max(FEW_STEPS, MOST_STEPS // (SLOW * problem.data.rows))
     records: list[Record] = []
 
-    def watch(kind: str, point: list[float], value: float, length: float, damping: float) -> None:
+    def record(kind: str, point: list[float], value: float, length: float, damping: float) -> None:
         parameters = dict(zip(problem.unknowns, point, strict=True))
         step = {"objective": value, "length": length, "damping": damping, "done": kind}
         records.append({"step": len(records), **parameters, **step})
 
     with np.errstate(all="ignore"):  # a trial point may be anywhere
-        outcome = _minimized(problem, most, watch if trace else None)
+        outcome = _minimum(problem, most_steps, record if trace else None)
         result = Fit(problem, outcome.point[0], level)
     result.steps, result.evaluations = int(outcome.steps[0]), problem.objective.evaluations
-    judge(result, outcome.ended[0] == MOST, most)
+    judge(result, outcome.ended[0] == MOST, most_steps)
     result.trace = records if trace else None
     return result
 
@@ -184,24 +180,24 @@ PART = 10_000
 """The number of rows of that part; its minimum is about as close as the standard errors of so many rows."""
 
 
-def _first_point(problem: FitProblem, most: int) -> Vector:
-    """Return where the steps begin: at the start, or for long data at the minimum of evenly spaced rows."""
+def _first_point(problem: FitProblem, most_steps: int) -> Vector:
+    """Return where the steps begin: at the start, or for long data at the minimum of evenly spaced rows, if it exists."""
     rows = problem.data.rows
     if rows < LONG or problem.is_reduced:
         return problem.first
     part = problem.only(np.arange(0, rows, rows // PART))
-    outcome = Minimizer(part.objective, problem.first[None], problem.box, most).run()
+    outcome = Minimizer(part.objective, problem.first[None], problem.box, most_steps).run()
     return outcome.point[0] if outcome.ended[0] == CONVERGED else problem.first
 
 
-def _minimized(problem: FitProblem, most: int, watch: Watch | None) -> Minimization:
-    """Return the minimum of a problem; if columns have errors, the smaller one of two, as there are often several."""
-    first = Minimizer(problem.objective, _first_point(problem, most)[None], problem.box, most, watch).run()
+def _minimum(problem: FitProblem, most_steps: int, watch: Watch | None) -> Minimization:
+    """Return the minimum of a problem.  If columns have errors, there are often several: the smaller one of two is returned."""
+    first = Minimizer(problem.objective, _first_point(problem, most_steps)[None], problem.box, most_steps, watch).run()
     if not problem.errors:
         return first
-    plain = replace(problem, errors={})
-    start = Minimizer(plain.objective, problem.first[None], problem.box, most).run().point
+    without_errors = replace(problem, errors={})
+    start = Minimizer(without_errors.objective, problem.first[None], problem.box, most_steps).run().point
     if not np.isfinite(problem.objective.value(start)).all():
         return first
-    second = Minimizer(problem.objective, start, problem.box, most, watch).run()
+    second = Minimizer(problem.objective, start, problem.box, most_steps, watch).run()
     return second if second.value[0] < first.value[0] * (1 - SAME) else first

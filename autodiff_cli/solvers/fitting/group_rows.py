@@ -35,9 +35,10 @@ class GroupRows:
         assert groups is not None
         present, self.sizes = np.unique(groups.codes, return_counts=True)
         self.labels = [groups.labels[i] for i in present.tolist()]
-        self._order = np.argsort(groups.codes, kind="stable")
-        self.numbers = np.flatnonzero(self.sizes >= least)
-        rows = self._order[np.repeat(self.sizes >= least, self.sizes)]
+        self._order = np.argsort(groups.codes, kind="stable")  # the row numbers, group by group
+        is_long = self.sizes >= least
+        self.numbers = np.flatnonzero(is_long)
+        rows = self._order[np.repeat(is_long, self.sizes)]
         model = problem.model.with_columns({name: column[rows] for name, column in problem.data.columns.items()})
         scale = None if problem.scale is None else problem.scale[rows]
         self.batch = SumOfSquares(model, scale, problem.loss, self.sizes[self.numbers])
@@ -54,7 +55,7 @@ def own_parameters(problem: FitProblem) -> list[str]:
 
 
 def shared_objective(problem: FitProblem) -> Reduced:
-    """Return the sum of squares of all groups as a function of the shared parameters.
+    """Return the sum of squares of all groups as a function of the shared parameters; groups with too few rows are left out.
 
     Raises:
         DataError: if no group has enough rows.
@@ -64,7 +65,8 @@ def shared_objective(problem: FitProblem) -> Reduced:
     if not len(rows.numbers):
         raise DataError(f"no group has enough rows for {plural(len(own), 'parameter')}: {listed(own)}")
     columns = rows.batch.model.columns
-    every = problem.model.retraced([*own, *problem.shared], columns)
-    alone = problem.model.retraced(own, {**columns, **{name: np.zeros(every.rows) for name in problem.shared}})
+    of_all_parameters = problem.model.retraced([*own, *problem.shared], columns)
+    shared_columns = {name: np.zeros(of_all_parameters.rows) for name in problem.shared}  # to be set at each point
+    of_own_parameters = problem.model.retraced(own, {**columns, **shared_columns})
     start = np.tile([problem.start[name] for name in own], (len(rows.numbers), 1))
-    return Reduced(every, alone, rows.batch.sizes, start, problem.bounds_of(own), rows.batch.scale)
+    return Reduced(of_all_parameters, of_own_parameters, rows.batch.sizes, start, problem.bounds_as_box(own), rows.batch.scale)

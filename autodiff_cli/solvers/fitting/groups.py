@@ -25,7 +25,7 @@ from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.group_rows import GroupRows, own_parameters
 from autodiff_cli.solvers.fitting.predictions import derived_in_groups
 from autodiff_cli.solvers.fitting.result import Fit, notes_on_problem
-from autodiff_cli.solvers.fitting.statistics import covariances, squares
+from autodiff_cli.solvers.fitting.statistics import covariances, residual_squares
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import listed, plural
 
@@ -73,13 +73,14 @@ class GroupFit(Solution):
         super().__init__(expression=problem.expression)
         assert problem.data.groups is not None
         for name in problem.start:
-            if name in STATISTICS or name.removeprefix("u_") in {*problem.start} - {name}:
+            is_error_of_other = name.removeprefix("u_") in {*problem.start} - {name}
+            if name in STATISTICS or is_error_of_other:
                 raise UsageError(f"the parameter '{name}' has the name of a column of the output", hint="rename the parameter")
         self.problem, self.by, self.labels, self.level = problem, problem.data.groups.name, labels, level
         self.notes = notes_on_problem(problem)
 
     def estimates(self, points: Matrix, matrices: Stack, derive: Iterable[str]) -> Columns:
-        """Return the values and standard errors of the parameters and of quantities computed from them.
+        """Return the columns ``b`` of values and ``u_b`` of standard errors of the parameters and of derived quantities.
 
         Args:
             points: the free parameters of G groups, of shape (G, n).
@@ -97,7 +98,7 @@ class GroupFit(Solution):
         return columns
 
     def set_groups(self, columns: Columns) -> None:
-        """Set the rows of all groups from their columns."""
+        """Set ``groups`` from columns; the first one is that of the labels, called ``group`` if a parameter has its name."""
         columns = {"group" if self.by in columns else self.by: self.labels, **columns}
         self.groups = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -108,7 +109,7 @@ class GroupFit(Solution):
         return self.numbers_of(self.problem.start)
 
     def numbers_of(self, names: Collection[str]) -> list[Named]:
-        """Return the values of parameters in each group."""
+        """Return the values of parameters in each group, named as in ``b[label]``."""
         rows = zip(self.labels, self.groups, strict=True)
         return [(f"{name}[{label}]", row[name]) for label, row in rows for name in names]
 
@@ -132,12 +133,12 @@ def fit_groups(problem: FitProblem, *, level: float, forgiving: bool, derive: Se
     points, matrices = np.full((count, n), np.nan), np.full((count, n, n), np.nan)
     verdicts, rss, dof = np.full(count, "too_few_rows", object), np.full(count, np.nan), rows.sizes - n
     if len(rows.numbers):
-        end, facts = _best(rows.batch, problem)
+        end, facts = _best_minima(rows.batch, problem)
         solved = facts.is_minimum
         points[rows.numbers[solved]] = end.point[solved]
         matrices[rows.numbers] = covariances(rows.batch, end.point, facts, problem.absolute)
         verdicts[rows.numbers] = _verdicts(end, facts)
-        rss[rows.numbers] = np.where(solved, squares(rows.batch, end.point, facts), np.nan)
+        rss[rows.numbers] = np.where(solved, residual_squares(rows.batch, end.point, facts), np.nan)
         dof[rows.numbers] += (~facts.free).sum(1)
         result.steps, result.evaluations = int(end.steps.sum()), int(end.evaluations.sum())
     columns = result.estimates(points, matrices, derive)
@@ -150,66 +151,66 @@ def fit_groups(problem: FitProblem, *, level: float, forgiving: bool, derive: Se
     if failed:
         first = failed[0]
         message = f"{len(failed):,} of {plural(count, 'group')} not fitted; the first is {result.by} = {rows.labels[first]}: "
-        message += _reason(problem, rows, first, verdicts[first])
+        message += _failure(problem, rows, first, verdicts[first])
         if forgiving:
             result.notes.append(note("groups", message))
         else:
             result.reason = message
-            result.advice = (
-                f"use {setting('on_error', 'skip')} to accept groups without a fit, or other starts with {setting('at')}"
-            )
+            skip = setting("on_error", "skip")
+            result.advice = f"use {skip} to accept groups without a fit, or other starts with {setting('at')}"
     return result
 
 
-def _best(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization, Optimality]:
+def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization, Optimality]:
     """Return the minima of all groups from the start, or from the solution of a neighbour if that is smaller."""
     first = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem)
     solved = np.flatnonzero(first[1].is_minimum)
     if len(solved) == 0 or len(batch.sizes) == 1:
         return first
-    before = np.searchsorted(solved, np.arange(len(batch.sizes))) - 1
-    nearest = np.where(before >= 0, solved[before], solved[np.minimum(before + 1, len(solved) - 1)])
+    place = np.searchsorted(solved, np.arange(len(batch.sizes)))  # of the solved group at or after each group
+    nearest = np.where(place > 0, solved[place - 1], solved[0])
     second = _minima(batch, first[0].point[nearest], problem)
     with np.errstate(all="ignore"):
         smaller = second[0].value < first[0].value * (1 - SAME)
     better = second[1].is_minimum & (~first[1].is_minimum | smaller)
-    end, facts = (
-        _combined(lambda *arrays: np.where(better.reshape(-1, *[1] * (arrays[0].ndim - 1)), *arrays), new, old)
-        for new, old in zip(second, first, strict=True)
-    )
+
+    def better_of(new: Array, old: Array) -> Array:
+        return np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+    end, facts = (_combined(better_of, new, old) for new, old in zip(second, first, strict=True))
     return end._replace(evaluations=first[0].evaluations + second[0].evaluations), facts
 
 
 def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[Minimization, Optimality]:
-    """Return the minima of all groups from their starts, of shape (G, n)."""
+    """Return the minima of all groups from their starts, of shape (G, n); threads compute parts of about ``CHUNK`` rows."""
     ends = np.cumsum(batch.sizes)
     cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))
+    parts = [part for part in np.split(np.arange(len(ends)), cuts) if len(part)]
 
-    def work(groups: Indices) -> tuple[Minimization, Optimality]:
+    def minima_of_part(groups: Indices) -> tuple[Minimization, Optimality]:
         part = batch.only(groups)
         end = Minimizer(part, start[groups], problem.box).run()
         return end, optimality(part, end.point, problem.box)
 
-    parts = [part for part in np.split(np.arange(len(ends)), cuts) if len(part)]
-    results = zip(*ordered(work, parts, processors()), strict=True)
-    end, facts = (_combined(lambda *arrays: np.concatenate(arrays), *records) for records in results)
+    ends_and_facts = zip(*ordered(minima_of_part, parts, processors()), strict=True)
+    end, facts = (_combined(lambda *arrays: np.concatenate(arrays), *records) for records in ends_and_facts)
     return end, facts
 
 
 def _combined(function: Callable[..., Array], *records: Any) -> Any:
-    """Return the record of what a function makes of the arrays of equal records, which may contain other records."""
-    parts = zip(*records, strict=True)
-    return type(records[0])(*(_combined(function, *items) if isinstance(items[0], tuple) else function(*items) for items in parts))
+    """Apply a function to each field of records of one type, and return the results as such a record; a field may be a record."""
+    fields = zip(*records, strict=True)
+    return type(records[0])(*(_combined(function, *items) if isinstance(items[0], tuple) else function(*items) for items in fields))
 
 
 def _verdicts(end: Minimization, facts: Optimality) -> Array:
-    """Return the verdict on each group: ``minimum`` or a key of ``VERDICTS``."""
-    finite = facts.finite & (end.ended != NOT_FINITE)
-    cases = [facts.is_minimum, ~finite, facts.missing.any(1), (end.ended == MOST) | facts.positive]
+    """Return the verdict on each group: the first of ``minimum`` and the keys of ``VERDICTS`` that applies."""
+    is_finite = facts.finite & (end.ended != NOT_FINITE)
+    cases = [facts.is_minimum, ~is_finite, facts.missing.any(1), (end.ended == MOST) | facts.positive]
     return np.select(cases, ["minimum", "not_finite", "singular", "not_converged"], "saddle")
 
 
-def _reason(problem: FitProblem, rows: GroupRows, group: int, verdict: str) -> str:
+def _failure(problem: FitProblem, rows: GroupRows, group: int, verdict: str) -> str:
     """Return why a group has no fit; the message for a point that is not finite names the row and the operation."""
     if verdict == "too_few_rows":
         return f"{plural(int(rows.sizes[group]), 'row')} for {plural(len(problem.free), 'parameter')}"
@@ -246,28 +247,34 @@ class SharedFit(GroupFit):
         self.residual = {**fit.residual, "rows": int(rows.batch.sizes.sum())}
         for name in ("converged", "verdict", "reason", "advice", "steps", "evaluations"):
             setattr(self, name, getattr(fit, name))
-        objective, point = fit.problem.objective, fit.point[None]
+        objective = fit.problem.objective
         assert isinstance(objective, Reduced)
-        bad = rows.numbers[~determined(objective.own_linear(point))]
+        bad = rows.numbers[~determined(objective.own_linear(fit.point[None]))]
         if len(bad):
             self.converged, self.verdict, self.advice = False, "singular", "leave out this group"
             self.reason = f"{self.by} = {self.labels[bad[0]]}: the rows do not determine {listed(own)}"
-        count, n = len(rows.sizes), len(problem.free)
-        points, matrices, rss = np.full((count, n), np.nan), np.full((count, n, n), np.nan), np.full(count, np.nan)
-        if self.converged:
-            variance = 1.0 if problem.absolute else (self.residual["std"] or np.nan) ** 2
-            places = np.array([problem.free.index(name) for name in (*own, *self.shared)])
-            points[np.ix_(rows.numbers, places)] = objective.joined(point)
-            matrices[np.ix_(rows.numbers, places, places)] = objective.covariances(point, fit.matrix, variance)
-            rss[rows.numbers] = 2 * objective.values(point)
-        few = np.setdiff1d(np.arange(count), rows.numbers)
-        verdicts = np.full(count, self.verdict, object)
+        few = np.setdiff1d(np.arange(len(rows.sizes)), rows.numbers)
+        verdicts = np.full(len(rows.sizes), self.verdict, object)
         verdicts[few] = "too_few_rows"
-        columns = {**self.estimates(points, matrices, derive), "rss": rss.tolist(), "rows": rows.sizes.tolist()}
+        columns = {**self._group_columns(objective, fit, rows, derive), "rows": rows.sizes.tolist()}
         self.set_groups({**columns, "converged": (verdicts == "minimum").tolist(), "verdict": verdicts.tolist()})
         if len(few):
             message = f"{plural(len(few), 'group')} left out, with fewer rows than parameters"
             self.notes.append(note("groups", f"{message}; the first is {self.by} = {self.labels[few[0]]}"))
+
+    def _group_columns(self, objective: Reduced, fit: Fit, rows: GroupRows, derive: Sequence[str]) -> Columns:
+        """Return the estimates and the ``rss`` of each group; nan for groups that are left out, and without a solution."""
+        count, free = len(rows.sizes), self.problem.free
+        points, rss = np.full((count, len(free)), np.nan), np.full(count, np.nan)
+        matrices = np.full((count, len(free), len(free)), np.nan)
+        if self.converged:
+            point = fit.point[None]
+            variance = 1.0 if self.problem.absolute else (self.residual["std"] or np.nan) ** 2
+            places = np.array([free.index(name) for name in (*own_parameters(self.joint), *self.shared)])
+            points[np.ix_(rows.numbers, places)] = objective.joined(point)
+            matrices[np.ix_(rows.numbers, places, places)] = objective.covariances(point, fit.matrix, variance)
+            rss[rows.numbers] = 2 * objective.values(point)
+        return {**self.estimates(points, matrices, derive), "rss": rss.tolist()}
 
     def answer(self) -> Record:
         return {

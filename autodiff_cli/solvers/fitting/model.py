@@ -24,9 +24,9 @@ from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.solvers.system import second_along
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from autodiff_cli.arrays import Matrix, Vector
+    from autodiff_cli.arrays import Mask, Matrix, Vector
 
     Rows = tuple[slice, Matrix]
     """The range of rows of a block, and one row of numbers for each result."""
@@ -74,13 +74,9 @@ class Model:
             self.reason = error.message
             return
         if len(results) != 1:
-            raise ShapeError(
-                f"expected one number for each row, but the model has {len(results)}",
-                span=tree.span,
-                source=source,
-                hint="sum it, or take one of its elements",
-            )
-        self._by, self._of = by[: len(self.parameters)], results[0]
+            message = f"expected one number for each row, but the model has {len(results)}"
+            raise ShapeError(message, span=tree.span, source=source, hint="sum it, or take one of its elements")
+        self._by, self._result = by[: len(self.parameters)], results[0]
 
     def with_columns(self, columns: Mapping[str, Vector]) -> Model:
         """Return the same model on other rows; it is not traced again."""
@@ -90,15 +86,15 @@ class Model:
         return result
 
     def retraced(self, parameters: Sequence[str], columns: Mapping[str, Vector]) -> Model:
-        """Return the same function of other parameters and columns; it is traced again."""
+        """Return the same function with other names as its parameters and columns; it is traced again."""
         return Model(self.source, self.tree, parameters, columns, self.constants)
 
     def values(self, p: Vector) -> Vector:
-        """Return the residuals: N numbers."""
+        """Return the residuals at the parameters p: N numbers."""
         return np.concatenate([np.zeros(0), *(block[0] for _, block in self.blocks("values", p))])
 
     def jacobian(self, p: Vector) -> Matrix:
-        """Return the Jacobian matrix, of shape (N, n)."""
+        """Return the Jacobian matrix at the parameters p, of shape (N, n)."""
         return np.concatenate([np.zeros((0, len(p))), *(block[:-1].T for _, block in self.blocks("jacobian", p))])
 
     def blocks(self, kind: str, p: Vector, direction: Vector | None = None) -> Iterator[Rows]:
@@ -109,45 +105,45 @@ class Model:
                 derivatives, r, and the second derivative in a direction; ``second`` for the n first derivatives, r, and the
                 n*(n+1)/2 second derivatives of the lower triangle of the Hessian matrix, row by row.
             p: the n parameters; or, of shape (n, N), their values in each row.
-            direction: the direction of ``along``, of the same shape.
+            direction: the direction of ``along``, of the same shape as p; ``None`` for the other kinds.
         """
         program = self._program(kind)
         if kind == "along" and self.reason is not None:
             assert direction is not None
-            yield from self._along(p, direction)
+            yield from self._along_row_by_row(p, direction)
             return
         values: dict[str, Vector] = {**self.columns, **dict(zip(self.parameters, p, strict=True))}
         if direction is not None:
             values.update({f"v:{i}": v for i, v in enumerate(direction)})
-        count = max(BLOCK // max(len(program.outputs), 1), 1)
-        for start in range(0, self.rows, count):
-            rows = slice(start, min(start + count, self.rows))
+        most_rows = max(BLOCK // max(len(program.outputs), 1), 1)
+        for start in range(0, self.rows, most_rows):
+            rows = slice(start, min(start + most_rows, self.rows))
             out = np.empty((len(program.outputs), rows.stop - start))
             program.run({name: value[rows] if np.ndim(value) else value for name, value in values.items()}, list(out))
             yield rows, out
 
-    def _along(self, p: Vector, direction: Vector) -> Iterator[Rows]:
-        """Yield the results of ``along`` from all second derivatives."""
+    def _along_row_by_row(self, p: Vector, direction: Vector) -> Iterator[Rows]:
+        """Yield the results of ``along``, see ``blocks``, from all second derivatives."""
         n = len(self.parameters)
         i, j = np.tril_indices(n)
+        counts = np.where(i == j, 1.0, 2.0)[:, None]  # an element below the diagonal stands for two of the matrix
         for rows, block in self.blocks("second", p):
             v = direction[:, rows] if direction.ndim > 1 else direction[:, None]
-            products = np.where(i == j, 1.0, 2.0)[:, None] * v[i] * v[j]
+            products = counts * v[i] * v[j]
             yield rows, np.vstack([block[: n + 1], (products * block[n + 1 :]).sum(0)])
 
     @property
     def constant(self) -> bool:
         """Whether the structure of the model shows that no parameter changes its values."""
-        return self.reason is None and all(type(slope) is not Instruction and slope == 0 for slope in gradient(self._of, self._by))
+        return self.reason is None and all(map(_is_zero, gradient(self._result, self._by)))
 
-    def mixed_zero(self) -> NDArray[np.bool_]:
-        """Return which second derivatives are 0 everywhere by the structure of the model, of shape (n, n)."""
+    def zero_second_derivatives(self) -> Mask:
+        """Return which second derivatives are 0 everywhere by the structure of the model, of shape (n, n); none if not traced."""
         n = len(self.parameters)
         result = np.zeros((n, n), bool)
         if self.reason is None:
             rows, columns = np.tril_indices(n)
-            results = self._results("second")[n + 1 :]
-            result[rows, columns] = result[columns, rows] = [type(value) is not Instruction and value == 0 for value in results]
+            result[rows, columns] = result[columns, rows] = [*map(_is_zero, self._results("second")[n + 1 :])]
         return result
 
     def evaluation(self, row: int, p: Vector) -> Evaluation:
@@ -157,6 +153,7 @@ class Model:
         return Evaluation(self.source, {**data, **at}, self.constants, tree=self.tree)
 
     def _program(self, kind: str) -> Compiled:
+        """Return the program of a kind, see ``blocks``; if it cannot be traced, set ``reason`` and evaluate row by row."""
         if self.reason is None and kind not in self._programs:
             try:
                 with np.errstate(all="ignore"), set_grad_enabled(False):
@@ -175,14 +172,20 @@ class Model:
         return self._programs[kind]
 
     def _terms(self, kind: str) -> list[Term]:
-        """Return the derivatives of a kind as the names to differentiate with respect to, see ``blocks``."""
+        """Return the derivatives of a kind, see ``blocks``, each as the names to differentiate with respect to; () is the value."""
         slopes: list[Term] = [(name,) for name in self.parameters]
         if kind in ("values", "jacobian"):
             return [*slopes, ()] if kind == "jacobian" else [()]
         return [*slopes, (), *((b, a) for i, a in enumerate(self.parameters) for b in self.parameters[: i + 1])]
 
     def _results(self, kind: str) -> list[Operand]:
-        """Append the results of a kind to the tape, see ``blocks``."""
+        """Append the operations of a kind, see ``blocks``, to the tape, and return its results."""
         variables = dict(zip(self.parameters, self._by, strict=True))
-        terms = self._terms("jacobian" if kind == "along" else kind)
-        return derivatives(self._of, variables, terms) + ([second_along(self._of, self._by)] if kind == "along" else [])
+        if kind == "along":
+            return [*derivatives(self._result, variables, self._terms("jacobian")), second_along(self._result, self._by)]
+        return derivatives(self._result, variables, self._terms(kind))
+
+
+def _is_zero(result: Operand) -> bool:
+    """Return whether a result is the constant 0, which does not need an instruction."""
+    return type(result) is not Instruction and result == 0

@@ -25,7 +25,7 @@ from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.lazy import library
 from autodiff_cli.plotting.fit_picture import FittedPlot
 from autodiff_cli.report.numbers import human
-from autodiff_cli.solvers.fitting.arguments import scale_of
+from autodiff_cli.solvers.fitting.arguments import row_scale
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import NOT_FINITE, Box, Minimizer
 from autodiff_cli.solvers.fitting.model import Model
 from autodiff_cli.suggest import suggestion
@@ -34,6 +34,7 @@ from autodiff_cli.wording import listed
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Stack, Vector
     from autodiff_cli.data.columns import Data
+    from autodiff_cli.solvers.bounds import Ends
     from autodiff_cli.solvers.fitting.problem import FitProblem
     from autodiff_cli.solvers.fitting.result import Fit
 
@@ -87,11 +88,11 @@ def predict_with_bands(fit: Fit, where: Data) -> Prediction:
     """
     left, right, needed = _sides(fit.problem, "predict")
     rows = _rows(fit.problem, where, needed)
-    model = fit.problem.computing(right, {name: rows.columns[name] for name in needed})
+    model = fit.problem.as_model(right, {name: rows.columns[name] for name in needed})
     value, slopes = model.values(fit.point), model.jacobian(fit.point)
     error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))
     columns = {name: rows.columns[name] for name in needed}
-    noise = _noise(fit, rows)
+    noise = _noise_in_rows(fit, rows)
     new = None if noise is None else fit.k * np.hypot(error, noise)
     return Prediction(columns, unparse(left), value, error, fit.k * error, new)
 
@@ -108,63 +109,63 @@ def _sides(problem: FitProblem, name: str) -> tuple[Syntax, Syntax, list[str]]:
 
 
 def _rows(problem: FitProblem, where: Data, needed: list[str]) -> Dataset:
-    """Return the rows to predict, with the columns of the model and those of its standard deviations that exist."""
+    """Return the rows to predict: the columns that the model needs, and those of its standard deviations that exist."""
     name, equals, ends = where.partition("=") if isinstance(where, str) else ("", "", "")
-    if equals and name.strip().isidentifier() and ":" in ends:  # a range, and not the name of a file
+    if equals and name.strip().isidentifier() and ":" in ends:  # a range such as x=0:10, and not the name of a file
         (span,) = parse_ranges([f"{name}={ends}"], "predict")
         if needed != [span.name]:
-            raise UsageError(
-                f"{setting('predict')} gives a range of '{span.name}', but the right side of the model needs "
-                f"{listed(map(repr, needed)) if needed else 'no column'}",
-                hint=f"name a file with the columns: {setting('predict', 'FILE')}",
-            )
+            columns = listed(map(repr, needed)) if needed else "no column"
+            message = f"{setting('predict')} gives a range of '{span.name}', but the right side of the model needs {columns}"
+            raise UsageError(message, hint=f"name a file with the columns: {setting('predict', 'FILE')}")
         where = {span.name: np.linspace(span.low, span.high, span.samples or SAMPLES)}
     spread = [] if problem.spread is None else free_names(parse(problem.spread))
     with closing(Source(where)) as source:
         return source.read({name: name for name in (*needed, *spread) if name in needed or name in source.names}, "stop")
 
 
-def _noise(fit: Fit, rows: Dataset) -> Vector | None:
-    """Return the standard deviation of one observation in each row; ``None`` if it is not known."""
+def _noise_in_rows(fit: Fit, rows: Dataset) -> Vector | None:
+    """Return the standard deviation of one observation in each row; ``None`` if it or a column that it needs is not known."""
     problem, s = fit.problem, fit.noise
     if s is None or problem.spread is None:
         return None if s is None else np.full(rows.rows, s)
     if {*free_names(parse(problem.spread), problem.constants)} - rows.columns.keys():
         return None
-    return np.asarray(s / scale_of(problem.spread, problem.absolute, rows, problem.constants))
+    return np.asarray(s / row_scale(problem.spread, problem.absolute, rows, problem.constants))
 
 
 CURVE_SAMPLES = 401
+"""The number of points of the curve in a plot."""
 DIGITS = 6
 """The number of significant digits of a parameter."""
 
 
 def drawing(fit: Fit) -> FittedPlot:
-    """Return the plot of a fit: over the column of the right side, or over the predicted values if there are several.
+    """Return the plot of a fit: over the column of the right side, or over the predicted values if there are several columns.
 
     Raises:
         UsageError: if the model is not an equation.
     """
     problem = fit.problem
     left, right, needed = _sides(problem, "plot")
-    observed, value = (problem.computing(side).values(fit.point) for side in (left, right))
+    observed, predicted = (problem.as_model(side).values(fit.point) for side in (left, right))
     scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
     error = 1 / scale if problem.absolute else None
-    residuals = (observed - value) * scale / (fit.noise or 1.0)
+    residuals = (observed - predicted) * scale / (fit.noise or 1.0)
     if len(needed) == 1:
-        x = problem.data.columns[needed[0]]
-        result = predict_with_bands(fit, {needed[0]: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
-        curve = np.stack([result.columns[needed[0]], result.value])
-        across, mean, new = needed[0], result.mean, result.new
+        (across,) = needed
+        x = problem.data.columns[across]
+        bands = predict_with_bands(fit, {across: np.linspace(x.min(), x.max(), CURVE_SAMPLES)})
+        curve, mean, new = np.stack([bands.columns[across], bands.value]), bands.mean, bands.new
     else:
-        ends = np.array([value.min(), value.max()])
-        across, x, curve, mean, new = f"predicted {unparse(left)}", value, np.stack([ends, ends]), None, None
-    parameters = tuple(_stated(name, fit.values[name], fit.errors[name]) for name in fit.parameters)
+        across, x = f"predicted {unparse(left)}", predicted
+        ends = np.array([predicted.min(), predicted.max()])
+        curve, mean, new = np.stack([ends, ends]), None, None  # the line of equal values, without bands
+    parameters = tuple(_parameter_text(name, fit.values[name], fit.errors[name]) for name in fit.parameters)
     return FittedPlot(fit.expression, across, unparse(left), x, observed, error, residuals, curve, mean, new, fit.level, parameters)
 
 
-def _stated(name: str, value: float, error: float) -> str:
-    """Return a parameter as text, with its standard error if it has one."""
+def _parameter_text(name: str, value: float, error: float) -> str:
+    """Return a parameter as text, with its standard error unless that is 0 or not known."""
     return f"{name} = {human(value, DIGITS)}" + (f" \u00b1 {human(error, 2)}" if np.isfinite(error) and error > 0 else "")
 
 
@@ -188,16 +189,14 @@ def derived_quantity(fit: Fit, text: str) -> Record:
     (results,) = (block[:, 0] for _, block in _quantity(problem, text, 1).blocks("second", fit.point))
     if not np.isfinite(results[: n + 1]).all():
         raise NotSolved(f"{setting('derive')}: '{text}' or its derivative is not finite at the solution")
-    value, error = float(values), float(errors)
-    known = bool(np.isfinite(error))
-    hessian = np.zeros((n, n))
-    hessian[np.tril_indices(n)] = results[n + 1 :]
-    shift = 0.5 * float(np.sum((hessian + np.tril(hessian, -1).T) * fit.matrix)) if known else np.nan
-    return {
-        "expression": text,
-        **fit.estimate(value, error),
-        "linear": bool(abs(shift) <= EQUALS_FIRST_ORDER * error) if known else None,
-    }
+    error = float(errors)
+    is_linear = None
+    if np.isfinite(error):
+        lower = np.zeros((n, n))
+        lower[np.tril_indices(n)] = results[n + 1 :]
+        shift = 0.5 * float(np.sum((lower + np.tril(lower, -1).T) * fit.matrix))
+        is_linear = bool(abs(shift) <= EQUALS_FIRST_ORDER * error)
+    return {"expression": text, **fit.estimate(float(values), error), "linear": is_linear}
 
 
 def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
@@ -205,7 +204,7 @@ def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: 
 
     Args:
         problem: the problem.
-        text: an expression of the parameters; see ``derived``.
+        text: an expression of the parameters; see ``derived_quantity``.
         points: the free parameters of each group, of shape (G, n).
         matrices: their covariance matrices, of shape (G, n, n).
 
@@ -221,7 +220,7 @@ def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: 
 
 
 def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
-    """Return a quantity with the definitions of the model as a model with a row for each group."""
+    """Return an expression of ``derive``, after the definitions of the model that it can use, as a model with a row per group."""
     constants = {**problem.constants, **{name: problem.start[name] for name in problem.fixed}}
     known = {*constants, *problem.free}
     tree = parse(text)
@@ -238,7 +237,7 @@ def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
 
 
 def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
-    """Return the definitions of the model that do not depend on columns."""
+    """Return the definitions of the model that depend only on known names, not on columns."""
     result: list[Syntax] = []
     for definition in definitions:
         program = Syntax("start", [*result, definition], "", definition.span)
@@ -254,35 +253,30 @@ CLOSE = 1e-9
 JUMP = 1e-3
 """The relative difference of tau from k above which the model ceases to be finite at an end."""
 NOT_KNOWN = 1e3
-
-
-class Ends(NamedTuple):
-    """The ends of a profile interval; ``None`` for an end that the data do not limit."""
-
-    low: float | None
-    high: float | None
+"""What stands for tau minus k where the model is not finite: it is larger than k."""
 
 
 def profiles(fit: Fit) -> dict[str, Ends]:
-    """Return the profile interval of each free parameter.
+    """Return the ends of the profile interval of each free parameter; ``None`` for an end that the data do not limit.
 
     Raises:
         UsageError: if the loss is not that of least squares.
     """
     if not fit.problem.loss.plain:
-        raise UsageError(
-            f"{setting('profile')} needs a sum of squares, not a robust loss",
-            hint=f"leave out {setting('profile')} or {setting('loss')}",
-        )
+        message = f"{setting('profile')} needs a sum of squares, not a robust loss"
+        raise UsageError(message, hint=f"leave out {setting('profile')} or {setting('loss')}")
     result = {}
     for i, name in enumerate(fit.problem.free):
         if np.isfinite(fit.errors[name]) and fit.errors[name] > 0:
-            result[name] = Ends(_Profile(fit, i).end(-1.0), _Profile(fit, i).end(1.0))
+            result[name] = (_Profile(fit, i).end(-1.0), _Profile(fit, i).end(1.0))
     return result
 
 
 class _Profile:
-    """The profile of one parameter."""
+    """The profile of parameter ``i`` on one side: tau, the root of the increase of the sum of squares in units of the variance.
+
+    The other parameters are minimised over at each value of the parameter.  An end of the interval is where tau is ``fit.k``.
+    """
 
     def __init__(self, fit: Fit, i: int) -> None:
         self._fit, self._i = fit, i
@@ -293,7 +287,7 @@ class _Profile:
         self._nearest = fit.point
 
     def end(self, side: float) -> float | None:
-        """Return the value on a side, -1 or 1, at which tau is k; ``None`` if there is none within the bounds."""
+        """Return the value on a side, -1 or 1, at which tau is k, by Brent's method; ``None`` if it is not within the bounds."""
         best = float(self._fit.point[self._i])
         limit = float((self._box.upper if side > 0 else self._box.lower)[self._i])
         inner, outer = best, best + side * self._fit.k * self._error
@@ -306,7 +300,7 @@ class _Profile:
         return end if abs(self._excess(end)) <= JUMP * self._fit.k else None
 
     def _excess(self, value: float) -> float:
-        """Return tau minus k at a value of the parameter; a large number where the model is not finite."""
+        """Return tau minus k at a value of the parameter, ``NOT_KNOWN`` if not finite, and keep the minimum for the next start."""
         lower, upper = self._box.lower.copy(), self._box.upper.copy()
         lower[self._i] = upper[self._i] = value
         outcome = Minimizer(self._objective, self._start(value)[None], Box(lower, upper)).run()
@@ -317,9 +311,9 @@ class _Profile:
         return math.sqrt(max(squared, 0.0)) - self._fit.k
 
     def _start(self, value: float) -> Vector:
-        """Return the other parameters where the linear model has its minimum, or the last ones if they are nearer."""
-        i, row = self._i, self._fit.matrix[:, self._i]
-        start = self._nearest + np.nan_to_num(row / row[i]) * (value - self._nearest[i])
+        """Return a start at a value of the parameter: the minimum of the linear model; if it is not finite, the last minimum."""
+        i, column = self._i, self._fit.matrix[:, self._i]
+        start = self._nearest + np.nan_to_num(column / column[i]) * (value - self._nearest[i])
         start[i] = value
         inside = self._box.inside(start)
         if not np.isfinite(self._objective.value(inside[None])).all():

@@ -90,38 +90,39 @@ class FitProblem:
     @property
     def box(self) -> Box:
         """The bounds of the unknowns."""
-        return self.bounds_of(self.unknowns)
+        return self.bounds_as_box(self.unknowns)
 
-    def bounds_of(self, names: Iterable[str]) -> Box:
-        """Return the bounds of parameters."""
+    def bounds_as_box(self, names: Iterable[str]) -> Box:
+        """Return the bounds of parameters as a box; a parameter without bounds has infinite ones."""
         ends = np.array([self.bounds.get(name, (-np.inf, np.inf)) for name in names], float).reshape(-1, 2)
         return Box(ends[:, 0], ends[:, 1])
 
     @property
     def errors_from(self) -> str:
         """What the standard errors are scaled by: ``residuals``, ``sigma`` or ``weights``; ``sandwich`` for a robust loss."""
-        relative = "weights" if self.scale is not None else "residuals"
-        return "sandwich" if not self.loss.plain else "sigma" if self.absolute else relative
+        if not self.loss.plain:
+            return "sandwich"
+        return "sigma" if self.absolute else "weights" if self.scale is not None else "residuals"
 
     def only(self, rows: Indices) -> FitProblem:
         """Return the problem on some of the rows, given by their numbers in increasing order; the model is not traced again."""
         scale = None if self.scale is None else self.scale[rows]
         errors = {name: spread[rows] for name, spread in self.errors.items()}
         result = replace(self, data=self.data.only(rows), scale=scale, errors=errors)
-        result.__dict__["model"] = self.model.with_columns(result.data.columns)
+        result.__dict__["model"] = self.model.with_columns(result.data.columns)  # the cached property, which would trace again
         return result
 
     @cached_property
     def model(self) -> Model:
         """The residuals: the left side minus the right side of the equation."""
-        return self.computing(self.statements.equations[0].residual)
+        return self.as_model(self.statements.equations[0].residual)
 
-    def computing(self, tree: Syntax, data: Mapping[str, Vector] | None = None) -> Model:
-        """Return a function of the rows and the free parameters as a model.
+    def as_model(self, tree: Syntax, data: Mapping[str, Vector] | None = None) -> Model:
+        """Return an expression of the rows and the free parameters as a model, in which the fixed parameters are constants.
 
         Args:
             tree: an expression of the names and functions of the statements.
-            data: other columns than those of the data.
+            data: the columns, if they are not those of the problem.
         """
         values = {**self.constants, **{name: self.start[name] for name in self.fixed}}
         columns = self.data.columns if data is None else data
@@ -146,7 +147,7 @@ class FitProblem:
         equation = self.statements.equations[0]
         if equation.right is None or self.is_reduced:
             return None
-        left = self.computing(equation.left)
+        left = self.as_model(equation.left)
         return left.values(self.first) if left.constant else None
 
     def check_size(self) -> None:
@@ -156,23 +157,19 @@ class FitProblem:
             UsageError: if the model does not have parameters.
             DataError: if the data do not have rows, or have fewer rows than parameters.
         """
-        n = len(self.free)
+        if not self.free and self.fixed:
+            raise UsageError("every parameter is fixed", hint=f"leave one out of {setting('fix')}")
         if not self.free:
+            hint = "parameters are names that are neither columns nor constants"
             constant = next((name for name in CONSTANTS if name in free_names(self.model.tree, (), CONSTANTS)), None)
-            hint = f"'{constant}' is a constant of the language; {setting('at', f'{constant}=1')} makes it a parameter"
-            if self.fixed:
-                raise UsageError("every parameter is fixed", hint=f"leave one out of {setting('fix')}")
-            raise UsageError(
-                "the model has no parameter to fit",
-                hint=hint if constant else "parameters are names that are neither columns nor constants",
-            )
+            if constant is not None:
+                hint = f"'{constant}' is a constant of the language; {setting('at', f'{constant}=1')} makes it a parameter"
+            raise UsageError("the model has no parameter to fit", hint=hint)
         if not self.data.rows:
             raise DataError("the data have no rows")
-        if self.data.rows < n:
-            raise DataError(
-                f"{plural(self.data.rows, 'row')} cannot determine {n} parameters: {listed(self.free)}",
-                hint=f"fix parameters with {setting('fix', self.free[-1])}, or add data",
-            )
+        if self.data.rows < len(self.free):
+            message = f"{plural(self.data.rows, 'row')} cannot determine {len(self.free)} parameters: {listed(self.free)}"
+            raise DataError(message, hint=f"fix parameters with {setting('fix', self.free[-1])}, or add data")
 
     def check(self) -> None:
         """Check that the fit can begin.
@@ -182,24 +179,26 @@ class FitProblem:
             NotSolved: if a residual or a derivative is not finite at the start; the message names the row and the operation.
         """
         self.check_size()
-        at = self.box.inside(self.first)
-        for rows, block in self.model.blocks("jacobian", at):
+        start = self.box.inside(self.first)
+        for rows, block in self.model.blocks("jacobian", start):
             for numbers, kind in ((block[-1:], "the residual"), (block[:-1], "a derivative")):
                 bad = ~np.isfinite(numbers).all(axis=0)
                 if bad.any():
                     row = int(np.argmax(bad))
                     slopes = list(zip(self.free, block[:-1, row].tolist(), strict=True))
-                    raise self._not_finite(rows.start + row, at, kind, slopes)
+                    raise self._not_finite_error(rows.start + row, start, kind, slopes)
 
-    def _not_finite(self, row: int, at: Vector, kind: str, slopes: Sequence[tuple[str, float]]) -> NotSolved:
+    def _not_finite_error(self, row: int, point: Vector, kind: str, slopes: Sequence[tuple[str, float]]) -> NotSolved:
+        """Return the error for a row whose residual or derivatives (``slopes``) are not finite; a note may give the reason."""
         from autodiff_cli.notes import notes_on
 
-        evaluation = self.model.evaluation(row, at)
-        result = [remark for remark in notes_on(evaluation, slopes, 1) if remark["kind"] in ("domain", "nonfinite", "overflow")]
-        reason = f" ({result[0]['message']})" if result else ""
-        values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, at, strict=True))
-        error = NotSolved(
-            f"{self.data.place(row)}: {kind} is not finite at the start, {values}{reason}",
+        notes = notes_on(self.model.evaluation(row, point), slopes, 1)
+        note = next((note for note in notes if note["kind"] in ("domain", "nonfinite", "overflow")), None)
+        span = note["span"] if note else None
+        values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, point, strict=True))
+        return NotSolved(
+            f"{self.data.place(row)}: {kind} is not finite at the start, {values}" + (f" ({note['message']})" if note else ""),
             hint=f"choose other starting values with {setting('at')}",
+            span=span,
+            source=None if span is None else self.statements.source,
         )
-        return error if not result or result[0]["span"] is None else error.at(result[0]["span"], self.statements.source)  # type: ignore[return-value]

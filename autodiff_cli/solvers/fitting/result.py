@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.note_phrases import Note, note
-from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import determined, optimality
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
-from autodiff_cli.solvers.fitting.statistics import (
-    covariances,
-    curvature,
-    noisy,
-    quantile,
-    refined_solution,
-    residual_statistics,
-)
-from autodiff_cli.solvers.solution import Solution
+from autodiff_cli.solvers.fitting.statistics import covariances, curvature, noisy, quantile, refined_solution, residual_statistics
+from autodiff_cli.solvers.solution import Solution, by_names
 from autodiff_cli.wording import listed, plural
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
+    from autodiff_cli.solvers.bounds import Ends
     from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
-    from autodiff_cli.solvers.fitting.predictions import Ends, Prediction
+    from autodiff_cli.solvers.fitting.predictions import Prediction
 
 
 class Fit(Solution):
@@ -61,13 +55,7 @@ class Fit(Solution):
 
     def __init__(self, problem: FitProblem, point: Vector, level: float) -> None:
         super().__init__(expression=problem.expression)
-        facts = optimality(problem.objective, point[None], problem.box, PATTERNS if problem.data.rows <= SHORT else 1)
-        free = facts.free[0]
-        if not len(facts.null) and noisy(problem, float(facts.quadratic.value[0])):
-            better = refined_solution(problem, point, free)
-            if better is not None:
-                point, linear = better
-                facts = facts._replace(linear=linear)
+        point, facts = _refined_facts(problem, point)
         self.problem, self.point, self.optimality, self.level = problem, point, facts, level
         self.trace: list[Record] | None = None
         self.derived: list[Record] = []
@@ -79,7 +67,7 @@ class Fit(Solution):
         values = dict(zip(problem.unknowns, point.tolist(), strict=True))
         self.values = {name: values.get(name, problem.start[name]) for name in problem.shared or problem.start}
         self.errors = dict(zip(problem.unknowns, np.sqrt(np.diag(matrix)).tolist(), strict=True))
-        held = {name for name, is_free in zip(problem.unknowns, free, strict=True) if not is_free}
+        held = {name for name, is_free in zip(problem.unknowns, facts.free[0], strict=True) if not is_free}
         self.parameters: dict[str, Record] = {
             name: {
                 **self.estimate(value, self.errors.get(name, np.nan)),
@@ -90,29 +78,29 @@ class Fit(Solution):
             for name, value in self.values.items()
         }
         names = [name for name, error in self.errors.items() if np.isfinite(error)]
-        part = matrix[np.ix_(*[np.isfinite(np.diag(matrix))] * 2)]
-        self.covariance = by_names(names, part)
+        known = matrix[np.ix_(*[np.isfinite(np.diag(matrix))] * 2)]
+        self.covariance = by_names(names, known)
         with np.errstate(all="ignore"):
-            self.correlation = by_names(names, part / np.sqrt(np.outer(np.diag(part), np.diag(part))))
+            self.correlation = by_names(names, known / np.sqrt(np.outer(np.diag(known), np.diag(known))))
         self.curvature = curvature(problem, point, facts)
         self.notes = notes_on_problem(problem)
         self.outliers = _outliers(problem, point, self.noise)
 
     def estimate(self, value: float, error: float) -> Record:
-        """Return the entries of a parameter: its value, its standard error and its interval."""
-        known = math.isfinite(error)
-        interval = [value - self.k * error, value + self.k * error] if known else None
-        return {"value": value, "std_error": error if known else None, "interval": interval}
+        """Return a value, its standard error and its interval as entries of a record; a standard error of nan is not known."""
+        if not math.isfinite(error):
+            return {"value": value, "std_error": None, "interval": None}
+        return {"value": value, "std_error": error, "interval": [value - self.k * error, value + self.k * error]}
 
     @property
     def digits(self) -> int | None:
-        """The number of certain digits of the worst parameter."""
-        result = self.optimality.digits[self.optimality.free]
-        return None if not len(result) or np.isnan(result).any() else int(np.min(result))
+        """The number of certain digits of the worst parameter; ``None`` if it is not known, or all parameters are at bounds."""
+        digits = self.optimality.digits[self.optimality.free]
+        return None if not len(digits) or np.isnan(digits).any() else int(np.min(digits))
 
     @property
     def noise(self) -> float | None:
-        """The standard deviation of a weighted observation: 1 if it is given, and from the median residual for a robust loss."""
+        """The standard deviation of a weighted observation: 1 if given; robust for a robust loss; ``None`` if it is not known."""
         result: float | None = 1.0 if self.problem.absolute else self.residual.get("robust_std") or self.residual["std"]
         return result
 
@@ -165,9 +153,14 @@ class Fit(Solution):
         ]
 
 
-def by_names(names: Sequence[str], matrix: Matrix) -> dict[str, dict[str, Any]]:
-    """Return a matrix as a dictionary of rows by name."""
-    return {a: dict(zip(names, row, strict=True)) for a, row in zip(names, matrix.tolist(), strict=True)}
+def _refined_facts(problem: FitProblem, point: Vector) -> tuple[Vector, Optimality]:
+    """Return a solution with the facts about it; if residuals are close to rounding errors, it is refined with many digits."""
+    facts = optimality(problem.objective, point[None], problem.box, PATTERNS if problem.data.rows <= SHORT else 1)
+    if not len(facts.null) and noisy(problem, float(facts.quadratic.value[0])):
+        refined = refined_solution(problem, point, facts.free[0])
+        if refined is not None:
+            return refined[0], facts._replace(linear=refined[1])
+    return point, facts
 
 
 FEW_DIGITS = 4.0
@@ -180,13 +173,12 @@ OUTLIERS = 3
 
 
 def notes_on_problem(problem: FitProblem) -> list[Note]:
-    """Return the notes on names that do not occur, on rows that were left out, and on slow evaluation."""
+    """Return the notes on names that do not occur, on starts and rows that are not used, and on slow evaluation."""
     data = problem.data
     result = [note("unused", f"'{name}' does not occur in the model") for name in problem.unused]
-    outside = [
-        name for name, p, at in zip(problem.unknowns, problem.first, problem.box.inside(problem.first), strict=True) if p != at
-    ]
-    result += [note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound") for name in outside]
+    for name, start, begin in zip(problem.unknowns, problem.first, problem.box.inside(problem.first), strict=True):
+        if start != begin:
+            result.append(note("start", f"the start of '{name}' is outside its bounds; the fit begins at the bound"))
     if data.skipped:
         result.append(note("skipped", f"{plural(data.skipped, 'row')} left out; the first is {data.first_skipped}"))
     if problem.model.reason is not None:
@@ -194,32 +186,24 @@ def notes_on_problem(problem: FitProblem) -> list[Note]:
     return result
 
 
-def judge(result: Fit, exhausted: bool, most: int) -> None:
-    """Set the verdict of a result from the facts about its point."""
+def judge(result: Fit, exhausted: bool, most_steps: int) -> None:
+    """Set ``converged``, ``verdict``, ``reason`` and ``advice`` of a result; ``exhausted``: all ``most_steps`` were taken."""
     facts = result.optimality
     if facts.is_minimum[0]:
         result.converged, result.verdict = True, "minimum"
     elif len(facts.null):
         result.verdict = "singular"
         result.reason = _undetermined(result.problem.objective, result.point, result.problem.unknowns, facts.null)
-        result.advice = f"rewrite the model, or fix a parameter with {setting('fix')}"
-        others = (result.problem.first, result.problem.box.inside(np.ones_like(result.point)))
-        if any(all_determined(result.problem.objective, other) for other in others):
-            start = f"choose other starting values with {setting('at')}, or rewrite the model"
-            result.advice = f"{start}; at other values, the data determine all parameters"
+        result.advice = _advice_if_singular(result.problem)
     elif not facts.quadratic.finite[0]:
         result.reason = "the derivatives at the best point are not finite"
     elif exhausted:
-        result.reason = f"no minimum after {plural(most, 'step')}"
+        result.reason = f"no minimum after {plural(most_steps, 'step')}"
         result.advice = f"choose other starting values with {setting('at')}"
     elif not facts.positive[0]:
         result.verdict = "saddle"
         result.reason = "the point is not a minimum: the exact Hessian is not positive definite"
-    elif growing := [
-        name
-        for name, digits, step, value in zip(result.problem.unknowns, facts.digits[0], facts.step[0], result.point, strict=True)
-        if digits < FEW_DIGITS and step * value > 0
-    ]:
+    elif growing := _growing_parameters(result):
         verb = "grows" if len(growing) == 1 else "grow"
         result.reason = f"the sum of squares decreases without a minimum as {listed(growing)} {verb}"
         result.advice = f"use {setting('bounds')}, or fix a parameter with {setting('fix')}"
@@ -229,17 +213,34 @@ def judge(result: Fit, exhausted: bool, most: int) -> None:
         result.advice = "the model does not have an '=', so it is fitted to 0; write the response: y = EXPR"
 
 
+def _advice_if_singular(problem: FitProblem) -> str:
+    """Return what to do if the data do not determine all parameters at the solution: do they, at the start or where all are 1?"""
+    others = (problem.first, problem.box.inside(np.ones_like(problem.first)))
+    if any(_all_determined(problem.objective, other) for other in others):
+        start = f"choose other starting values with {setting('at')}, or rewrite the model"
+        return f"{start}; at other values, the data determine all parameters"
+    return f"rewrite the model, or fix a parameter with {setting('fix')}"
+
+
+def _growing_parameters(result: Fit) -> list[str]:
+    """Return the parameters that have few certain digits, and whose Newton step leads away from 0."""
+    facts = result.optimality
+    is_growing = (facts.digits[0] < FEW_DIGITS) & (facts.step[0] * result.point > 0)
+    return [name for name, grows in zip(result.problem.unknowns, is_growing, strict=True) if grows]
+
+
 def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[Record]:
-    """Return the largest residuals in units of their standard deviation."""
-    u = problem.objective.residuals(point[None])
-    if not unit or not np.isfinite(u).all():
+    """Return the ``OUTLIERS`` largest weighted residuals in terms of their standard deviation ``unit``; none if not known."""
+    residuals = problem.objective.residuals(point[None])
+    if not unit or not np.isfinite(residuals).all():
         return []
-    size = np.abs(u)
-    candidates = np.flatnonzero(size >= np.partition(size, -OUTLIERS)[-OUTLIERS]) if len(u) > OUTLIERS else np.arange(len(u))
-    largest = candidates[np.argsort(-size[candidates], kind="stable")][:OUTLIERS]
-    return [
-        {"row": problem.data.line(i), "place": problem.data.place(i), "standardized": float(u[i] / unit)} for i in largest.tolist()
-    ]
+    size = np.abs(residuals)
+    candidates = np.arange(len(size))
+    if len(size) > OUTLIERS:
+        candidates = np.flatnonzero(size >= np.partition(size, -OUTLIERS)[-OUTLIERS])
+    largest = candidates[np.argsort(-size[candidates], kind="stable")][:OUTLIERS].tolist()
+    data = problem.data
+    return [{"row": data.line(i), "place": data.place(i), "standardized": float(residuals[i] / unit)} for i in largest]
 
 
 PART = 1e-4
@@ -256,32 +257,35 @@ _PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], 
     ("{} - {}", lambda a, b, t: (a + t, b + t)),
 )
 """Combinations of two parameters, each with a movement that does not change the combination."""
+_MOVEMENTS = (1.25, 0.8)
+"""The numbers t of these movements that are tried: any that change the parameters visibly."""
 
 
 def _undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...], null: Matrix) -> str:
     """Return a sentence that names what the data do not determine, from the directions in which the residuals do not change."""
     sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))
-    moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
-    involved = [i for i in range(len(names)) if moving[i]] or list(range(len(names)))
-    alone = [names[i] for i in involved if _unmoved(objective, point, {i: point[i] * 1.5 + 0.1})]
+    is_moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
+    involved = [i for i in range(len(names)) if is_moving[i]] or list(range(len(names)))
+    # Move these parameters, each alone and then two together, to see if the objective stays.
+    alone = [names[i] for i in involved if _is_same_after(objective, point, {i: point[i] * 1.5 + 0.1})]
     if alone or len(involved) == 1:
         return f"the data do not determine {listed(alone or [names[i] for i in involved])}"
-    for i, j in itertools.combinations(involved, 2):
+    for i, j in itertools.combinations([i for i in involved if point[i]], 2):
         for text, move in _PAIRS:
-            trials = [move(float(point[i]), float(point[j]), t) for t in (1.25, 0.8)]
-            if point[i] and point[j] and all(_unmoved(objective, point, {i: a, j: b}) for a, b in trials):
+            moves = [move(float(point[i]), float(point[j]), t) for t in _MOVEMENTS]
+            if all(_is_same_after(objective, point, {i: a, j: b}) for a, b in moves):
                 return f"the data determine only {text.format(names[i], names[j])}, not {names[i]} and {names[j]}"
     return f"the data determine only a combination of {listed(names[i] for i in involved)}, not each of them"
 
 
-def all_determined(objective: SumOfSquares, point: Vector) -> bool:
+def _all_determined(objective: SumOfSquares, point: Vector) -> bool:
     """Return whether the data determine all parameters near a point, such as the start, to first order."""
     linear = objective.linear(point[None])
     return bool(linear.finite[0] and determined(linear)[0])
 
 
-def _unmoved(objective: SumOfSquares, point: Vector, moves: dict[int, float]) -> bool:
-    """Return whether the objective keeps its value when parameters move."""
+def _is_same_after(objective: SumOfSquares, point: Vector, moves: dict[int, float]) -> bool:
+    """Return whether the objective at a point keeps its value when parameters, given by their places, get other values."""
     moved = point[None].copy()
     for i, value in moves.items():
         moved[0, i] = value

@@ -49,64 +49,68 @@ def with_starts(problem: FitProblem) -> FitProblem:
     names = [name for name in problem.free if name in problem.ranges]
     if not names:
         return problem
-    every = -(-problem.data.rows // (ROWS if problem.model.reason is None else FEW_ROWS))
+    is_fast = problem.model.reason is None
+    every = -(-problem.data.rows // (ROWS if is_fast else FEW_ROWS))
     small = problem.only(np.arange(0, problem.data.rows, every)) if every > 1 else problem
     small = replace(small, errors={}) if problem.errors else small
-    points = _points(small, names)
-    best: list[tuple[float, int, Vector]] = []
+    points = _points(small, names, TRIALS if is_fast else FEW_TRIALS)
     with np.errstate(all="ignore"):
-        for i, point in enumerate(points):
-            linear = small.objective.linear(point[None])
-            if linear.finite[0]:
-                best.append((float(linear.value[0]), i, point))
+        best = _finite_points(small, points)
         if not best:
             if len(points) == 1:
                 replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
-            raise NotSolved(
-                f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried",
-                hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}",
-            )
-        best.sort(key=lambda candidate: candidate[:2])
-        solved, steps = (SOLVED, STEPS) if problem.model.reason is None else (FEW_SOLVED, FEW_STEPS)
-        points = [point for _, _, point in best[:solved]]
-        values = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in points]
-    chosen = next(point for value, point in zip(values, points, strict=True) if value <= min(values) * (1 + 1e-9) + 1e-300)
-    start = {**problem.start, **dict(zip(problem.free, (float(f"{value:.4g}") for value in chosen), strict=True))}
-    return replace(problem, start=start, tried=len(points))
+            message = f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried"
+            raise NotSolved(message, hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}")
+        best, steps = (best[:SOLVED], STEPS) if is_fast else (best[:FEW_SOLVED], FEW_STEPS)
+        minima = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in best]
+    is_least = np.array(minima) <= min(minima) * (1 + 1e-9) + 1e-300  # up to rounding errors
+    chosen = (float(f"{value:.4g}") for value in best[int(np.argmax(is_least))])
+    return replace(problem, start={**problem.start, **dict(zip(problem.free, chosen, strict=True))}, tried=len(best))
 
 
-def _points(problem: FitProblem, names: list[str]) -> list[Vector]:
-    """Return the points to try: those of the sequence, with the linear parameters solved for."""
-    linear = _linear(problem, names)
-    others = [i for i, name in enumerate(problem.free) if name in names and not linear[i]]
-    size = max((float(np.max(np.abs(column))) for column in problem.data.columns.values()), default=1.0)
-    reach = DECADES + abs(math.log10(size)) if size > 0 else DECADES
-    places = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
+def _finite_points(problem: FitProblem, points: list[Vector]) -> list[Vector]:
+    """Return the points at which the objective and its derivatives are finite, in ascending order of the objective."""
+    linears = [problem.objective.linear(point[None]) for point in points]
+    finite = [i for i, linear in enumerate(linears) if linear.finite[0]]
+    return [points[i] for i in sorted(finite, key=lambda i: float(linears[i].value[0]))]
+
+
+def _points(problem: FitProblem, names: list[str], count: int) -> list[Vector]:
+    """Return ``count`` points to try for the named parameters, or one if all are linear; linear parameters are solved for."""
+    linear = _linear_parameters(problem, names)
+    others = [name for name, is_linear in zip(problem.free, linear, strict=True) if name in names and not is_linear]
+    spans = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
     result = []
-    trials = TRIALS if problem.model.reason is None else FEW_TRIALS
-    for k in range(trials if others else 1):
+    for k in range(1, (count if others else 1) + 1):
         point = problem.first.copy()
-        for dimension, i in enumerate(others):
-            u, v = (_halton(k + 1, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))
-            known = problem.ranges[problem.free[i]] or problem.bounds.get(problem.free[i])
-            # Every other value is a place among the data, such as the position of a peak.
-            place = places[int(2 * v * len(places)) % len(places)] if v >= 0.5 and known is None else known
-            point[i] = _placed(u, place, reach)
-        result.append(problem.box.inside(_solved_for(problem, point, linear) if linear.any() else point))
+        for dimension, name in enumerate(others):
+            u, v = (_van_der_corput(k, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))
+            interval = problem.ranges[name] or problem.bounds.get(name)
+            point[problem.free.index(name)] = _trial_value(interval, spans, u, v)
+        result.append(problem.box.inside(_with_linear_solution(problem, point, linear) if linear.any() else point))
     return result
 
 
-def _linear(problem: FitProblem, names: list[str]) -> Mask:
-    """Return which parameters without a range the model is linear in, all of them together."""
-    zero = problem.model.mixed_zero()
+def _trial_value(interval: Interval | None, spans: list[Interval], u: float, v: float) -> float:
+    """Return a value to try for a parameter with an interval, or without one (``None``), from two numbers between 0 and 1."""
+    # Every other value without an interval is a place among the data, such as the position of a peak.
+    if interval is None and v >= 0.5:
+        interval = spans[int(2 * v * len(spans)) % len(spans)]
+    size = max((abs(end) for span in spans for end in span), default=1.0)
+    return _placed(u, interval, DECADES + abs(math.log10(size)) if size > 0 else DECADES)
+
+
+def _linear_parameters(problem: FitProblem, names: list[str]) -> Mask:
+    """Return a set of the named parameters without a range in which, together, the model is linear."""
+    zero = problem.model.zero_second_derivatives()
     result = np.zeros(len(problem.free), bool)
     for i, name in enumerate(problem.free):
-        if name in names and problem.ranges[name] is None and zero[i, result | (np.arange(len(result)) == i)].all():
-            result[i] = True
+        is_itself = np.arange(len(result)) == i
+        result[i] = name in names and problem.ranges[name] is None and zero[i, result | is_itself].all()
     return result
 
 
-def _solved_for(problem: FitProblem, point: Vector, linear: Mask) -> Vector:
+def _with_linear_solution(problem: FitProblem, point: Vector, linear: Mask) -> Vector:
     """Return the point with the best values of the parameters that the model is linear in."""
     point = point.copy()
     point[linear] = 0.0
@@ -118,8 +122,8 @@ def _solved_for(problem: FitProblem, point: Vector, linear: Mask) -> Vector:
     return point
 
 
-def _halton(k: int, base: int) -> float:
-    """Return element k of the van der Corput sequence of a base."""
+def _van_der_corput(k: int, base: int) -> float:
+    """Return element k of the van der Corput sequence of a base: its digits in this base, mirrored at the decimal point."""
     value, unit = 0.0, 1.0
     while k:
         unit /= base
@@ -129,10 +133,10 @@ def _halton(k: int, base: int) -> float:
 
 
 def _placed(u: float, interval: Interval | None, reach: float) -> float:
-    """Return the number at a fraction of an interval, or of all signs and magnitudes."""
+    """Return the number at a fraction of an interval, or (``None``) of all signs; infinite ends are 10**reach away."""
     low, high = interval or (-math.inf, math.inf)
     if math.isfinite(low) and math.isfinite(high):
-        if low > 0 and high / low > 100:
+        if low > 0 and high / low > 100:  # on a logarithmic scale
             return low * math.pow(high / low, u)
         if high < 0 and low / high > 100:
             return high * math.pow(low / high, u)

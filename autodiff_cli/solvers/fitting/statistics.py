@@ -37,30 +37,30 @@ def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, absol
 
     Source: Huber, "The behavior of maximum likelihood estimates under nonstandard conditions" (1967).
     """
-    plain, unit = objective.loss.plain, np.eye(point.shape[1])
+    plain, identity = objective.loss.plain, np.eye(point.shape[1])
     rows = objective.rows(point)
     dof = rows - facts.free.sum(1)
     known = facts.free & (facts.is_minimum & ((dof > 0) | (absolute and plain)))[:, None]
-    pairs = known[:, :, None] & known[:, None, :]
+    known_pairs = known[:, :, None] & known[:, None, :]
     if plain:
-        half = np.linalg.inv(np.where(known.any(1)[:, None, None], facts.linear.factor, unit))
-        matrices, variance = half @ np.swapaxes(half, 1, 2), facts.linear.rest**2
+        inverse = np.linalg.inv(np.where(known.any(1)[:, None, None], facts.linear.factor, identity))
+        matrices, squares = inverse @ np.swapaxes(inverse, 1, 2), facts.linear.rest**2
     else:
-        bread = np.linalg.inv(np.where(pairs, facts.quadratic.hessian, unit))
-        matrices, variance = bread @ np.where(pairs, objective.scores(point), 0.0) @ bread, rows.astype(float)
-    scale = np.ones(len(point)) if absolute and plain else variance / np.maximum(dof, 1)
-    return np.where(pairs, matrices * scale[:, None, None], np.nan)
+        bread = np.linalg.inv(np.where(known_pairs, facts.quadratic.hessian, identity))
+        matrices, squares = bread @ np.where(known_pairs, objective.scores(point), 0.0) @ bread, rows.astype(float)
+    variance = np.ones(len(point)) if absolute and plain else squares / np.maximum(dof, 1)
+    return np.where(known_pairs, matrices * variance[:, None, None], np.nan)
 
 
-def squares(objective: SumOfSquares, point: Matrix, facts: Optimality) -> Vector:
-    """Return the sums of the squares of the weighted residuals of B problems."""
+def residual_squares(objective: SumOfSquares, point: Matrix, facts: Optimality) -> Vector:
+    """Return the sums of the squares of the weighted residuals of B problems at points, of shape (B, n)."""
     if not objective.loss.plain:
         return objective.squares(point)
     return np.where(facts.is_minimum, facts.linear.rest**2, 2 * facts.quadratic.value)
 
 
 def quantile(level: float, dof: int, absolute: bool) -> float:
-    """Return the factor of a standard error in an interval: of Student's t distribution, or of the normal one."""
+    """Return the factor of a standard error in an interval: of Student's t distribution, or of the normal one if ``absolute``."""
     upper = (1 + level) / 2
     return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
 
@@ -77,40 +77,42 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
     """
     rows, n = problem.data.rows, int(facts.free.sum())
     dof = int(problem.objective.rows(point[None])[0]) - n
-    rss = float(squares(problem.objective, point[None], facts)[0])
-    std = math.sqrt(rss / dof) if dof > 0 else None
-    logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
-    count = n if problem.absolute else n + 1
-    with np.errstate(all="ignore"):
-        if problem.absolute:
-            deviance = rss + rows * math.log(2 * math.pi) - 2 * logs
-        else:
-            deviance = float(rows * (np.log(2 * np.pi * rss / rows) + 1) - 2 * logs)
-    if not problem.loss.plain:
-        deviance = math.nan
+    rss = float(residual_squares(problem.objective, point[None], facts)[0])
+    count = n if problem.absolute else n + 1  # the variance is estimated too
+    deviance = _deviance(problem, rss)
     aic = deviance + 2 * count
-    aicc = aic + 2 * count * (count + 1) / (rows - count - 1) if rows > count + 1 else None
     chi2 = rss if problem.absolute and problem.loss.plain else None
-    p = float(from_scipy("gammaincc")(dof / 2, chi2 / 2)) if chi2 is not None and dof > 0 else None
-    total = _total(problem)
+    total = _total_squares(problem)
     statistics = {
         "r2": 1 - rss / total if total else None,
         "aic": aic,
-        "aicc": aicc,
+        "aicc": aic + 2 * count * (count + 1) / (rows - count - 1) if rows > count + 1 else None,
         "bic": deviance + count * math.log(rows),
         "chi2": chi2,
         "reduced_chi2": chi2 / dof if chi2 is not None and dof > 0 else None,
-        "p": p,
+        "p": float(from_scipy("gammaincc")(dof / 2, chi2 / 2)) if chi2 is not None and dof > 0 else None,
     }
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
-    residual: Record = {"rss": rss, "std": std, "dof": dof, "rows": rows}
+    residual: Record = {"rss": rss, "std": math.sqrt(rss / dof) if dof > 0 else None, "dof": dof, "rows": rows}
     if not problem.loss.plain:  # of normal errors, from the median residual (Huber, "Robust Statistics", 5.1 and 7)
         spread = float(np.median(np.abs(problem.objective.residuals(point[None])))) / float(from_scipy("ndtri")(0.75))
         residual["robust_std"] = spread * math.sqrt(rows / dof) if dof > 0 else None
     return residual, known
 
 
-def _total(problem: FitProblem) -> float | None:
+def _deviance(problem: FitProblem, rss: float) -> float:
+    """Return -2 log L for normal errors of known variance, or of the most likely one; nan for a robust loss."""
+    rows = problem.data.rows
+    logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
+    if not problem.loss.plain:
+        return math.nan
+    if problem.absolute:
+        return rss + rows * math.log(2 * math.pi) - 2 * logs
+    with np.errstate(all="ignore"):
+        return float(rows * (np.log(2 * np.pi * rss / rows) + 1) - 2 * logs)
+
+
+def _total_squares(problem: FitProblem) -> float | None:
     """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on unknowns."""
     y = problem.response
     if y is None:
@@ -143,33 +145,38 @@ class Curvature(NamedTuple):
 
 
 def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvature | None:
-    """Return the curvatures at a solution; ``None`` if they are not defined, or take too long for long data."""
+    """Return the curvatures at a solution; ``None`` if they are not defined, or take too long for long data.
+
+    Source: Bates and Watts, "Relative curvature measures of nonlinearity" (1980): the second derivatives are split into the part
+    tangent to the surface of the model, which depends on the choice of parameters, and the rest.
+    """
     n = int(facts.free.sum())
     dof = problem.data.rows - n
     plain = problem.loss.plain and not problem.is_reduced and facts.free.all() and facts.is_minimum[0]
     if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
         return None
     if problem.absolute:
-        square = float(from_scipy("chdtri")(n, 0.05))
+        radius_squared = float(from_scipy("chdtri")(n, 0.05))
     else:
-        square = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
+        radius_squared = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
     inverse = np.linalg.inv(facts.linear.factor[0])
-    whole = 0.0
     rows, columns = np.tril_indices(n)
-    tangent = np.zeros((len(rows), n))
     # The lower triangle of the second derivatives in the coordinates in which the linear model has unit slopes
     both = np.einsum("ja,kb->jkab", inverse, inverse)[:, :, rows, columns]
     change = both[rows, columns] + np.where((rows > columns)[:, None], both[columns, rows], 0.0)
+    whole, tangent = 0.0, np.zeros((len(rows), n))
     for block in problem.objective.blocks("second", point[None]):
         second = change.T @ block[n + 1 :]
-        whole += _squares(second, rows == columns)
+        whole += _sum_of_mean_squares(second, rows == columns)
         tangent += second @ (inverse.T @ block[:n]).T
-    inside = _squares(tangent, rows == columns)
-    unit = math.sqrt(square / (n * (n + 2)))
+    inside = _sum_of_mean_squares(tangent, rows == columns)
+    unit = math.sqrt(
+        radius_squared / (n * (n + 2))
+    )  # the mean of squared quadratic forms over all directions is that sum/(n*(n + 2))
     return Curvature(math.sqrt(inside) * unit, math.sqrt(max(whole - inside, 0.0)) * unit)
 
 
-def _squares(triangles: Matrix, diagonal: Mask) -> float:
+def _sum_of_mean_squares(triangles: Matrix, diagonal: Mask) -> float:
     """Return the sum over symmetric matrices, of which each column is a triangle, of twice the squares plus the squared trace."""
     weights = np.where(diagonal, 2.0, 4.0)
     return float(weights @ np.einsum("ij,ij->i", triangles, triangles) + np.sum(triangles[diagonal].sum(axis=0) ** 2))
@@ -178,17 +185,15 @@ def _squares(triangles: Matrix, diagonal: Mask) -> float:
 DIGITS = 34
 """The decimal digits of the residuals; certified values of reference data are computed with as many."""
 MOST_ROWS = 5_000
+"""The maximum number of rows whose residuals are computed with many digits."""
+SECONDS = 3.0
+"""The time in which a solution is improved with many digits."""
 NOISE = 1e-8
 """The size of rounding errors, relative to the residuals, that standard errors do not show."""
 
 
 def noisy(problem: FitProblem, value: float) -> bool:
-    """Return whether rounding errors are a visible part of the residuals.
-
-    Args:
-        problem: the problem.
-        value: half the sum of squares of the weighted residuals.
-    """
+    """Return whether rounding errors are a visible part of residuals, half the sum of whose squares is ``value``."""
     y = problem.response
     if y is None:
         return False
@@ -197,31 +202,33 @@ def noisy(problem: FitProblem, value: float) -> bool:
 
 
 def refined_solution(problem: FitProblem, point: Vector, free: Mask) -> tuple[Vector, Linear] | None:
-    """Improve a solution with residuals of many digits.
+    """Improve a solution by one Gauss-Newton step of the free parameters with residuals of many digits.
 
     Returns:
-        the point, and the linear problem there; ``None`` if the residuals cannot be computed in a few seconds.
+        the point, and the linear problem there; ``None`` if the residuals cannot be computed in ``SECONDS``.
     """
     if problem.data.rows > MOST_ROWS or not problem.loss.plain or problem.is_reduced:
         return None
-    scale = np.ones(problem.data.rows) if problem.scale is None else problem.scale
     try:
-        with in_time(3.0):
-            for last in (False, True):
-                jacobian = problem.model.jacobian(point)
-                residuals = _precise_residuals(problem, point)
-                columns = np.column_stack([jacobian, residuals]) * scale[:, None]
-                value = 0.5 * np.sum(columns[:, -1:] ** 2, axis=0)
-                linear = split(triangle([columns], len(point) + 1)[None], value).restricted(free[None])
-                if not last:
-                    point = problem.box.inside(point - np.linalg.solve(linear.factor[0], linear.image[0]) * free)
+        with in_time(SECONDS):
+            before = _precise_linear(problem, point, free)
+            point = problem.box.inside(point - np.linalg.solve(before.factor[0], before.image[0]) * free)
+            linear = _precise_linear(problem, point, free)
     except (AutodiffError, np.linalg.LinAlgError):
         return None
     return (point, linear) if linear.finite[0] and determined(linear)[0] else None
 
 
+def _precise_linear(problem: FitProblem, point: Vector, free: Mask) -> Linear:
+    """Return the linear problem of the free parameters at a point, with residuals of many digits."""
+    columns = np.column_stack([problem.model.jacobian(point), _precise_residuals(problem, point)])
+    columns = columns if problem.scale is None else columns * problem.scale[:, None]
+    value = 0.5 * np.sum(columns[:, -1:] ** 2, axis=0)
+    return split(triangle([columns], len(point) + 1)[None], value).restricted(free[None])
+
+
 def _precise_residuals(problem: FitProblem, point: Vector) -> Vector:
-    """Return the residuals at a point, computed with ``DIGITS`` digits and rounded at the end."""
+    """Return the residuals at a point, computed with ``DIGITS`` digits and rounded; raise an error if an operation has fewer."""
     arithmetic = Arithmetic(DIGITS)
     model = problem.model
     fixed = {name: precise(arithmetic, np.asarray(value)) for name, value in model.constants.items()}
