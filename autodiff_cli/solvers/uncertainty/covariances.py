@@ -76,6 +76,7 @@ def covariance(source: Covariance) -> Estimates:
 
 
 def _from_object(document: Mapping[str, Any]) -> Estimates:
+    """Return the estimates in the JSON object of ``fit`` or ``propagate``, or in a table ``{"a": {"a": 1}}``, or under its key."""
     if "parameters" in document:
         return _from_fit(document)
     if document.get("command") == "propagate":
@@ -98,17 +99,18 @@ def _from_fit(document: Mapping[str, Any]) -> Estimates:
         for name, record in document["parameters"].items()
         if name in table or record.get("fixed") or not record.get("std_error")
     }
-    # Estimates standard deviations give known covariances; otherwise the residuals estimate them.
+    # Standard deviations of the data give known covariances; otherwise the residuals estimate them.
     dof = math.inf if document.get("errors_from") == "sigma" else float(document["residual"]["dof"])
     return _from_table(table, values, dict.fromkeys(table, dof))
 
 
 def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -> Estimates:
+    """Return the estimates with a table of covariances by two names; see ``Estimates``."""
     return Estimates([*table], np.array([[float(table[a][b]) for b in table] for a in table]).reshape(len(table), -1), values, dof)
 
 
 def _checked(known: Estimates, where: str) -> Estimates:
-    """Return a covariance matrix that is symmetric and finite, and whose variances are not negative."""
+    """Return the estimates, whose matrix must be symmetric and finite with no negative variance; ``where`` names their source."""
     names, matrix = known.names, known.matrix
     for i, j in np.argwhere(~np.isfinite(matrix))[:1]:
         message = f"the covariance of {names[i]} and {names[j]} in {where} is {matrix[i, j]}"

@@ -64,14 +64,14 @@ class Joint(NamedTuple):
     @property
     def groups(self) -> list[list[int]]:
         """The quantities in groups that are not correlated with each other; the groups are in order of their first quantity."""
-        left = list(range(len(self.x)))
+        rest = list(range(len(self.x)))
         result = []
-        while left:
-            group = reached = [left.pop(0)]
-            while reached:
-                reached = [j for j in left if any(self.correlation[i, j] for i in reached)]
-                left = [j for j in left if j not in reached]
-                group = [*group, *reached]
+        while rest:
+            group = last = [rest.pop(0)]
+            while last:  # those that are correlated with the last ones
+                last = [j for j in rest if any(self.correlation[i, j] for i in last)]
+                rest = [j for j in rest if j not in last]
+                group = [*group, *last]
             result.append(sorted(group))
         return result
 
@@ -92,9 +92,8 @@ def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:
         names, _, value = text.rpartition("=")
         pair = [name.replace(" ", "").replace(",", ", ") for name in split_outside_brackets(names)]
         if len(pair) != 2 or not all(pair) or not value.strip():
-            raise UsageError(
-                f"{setting('corr')} expects NAME,NAME=NUMBER, but got '{text}'", hint=f"write {setting('corr')} L,T=0.3"
-            )
+            message = f"{setting('corr')} expects NAME,NAME=NUMBER, but got '{text}'"
+            raise UsageError(message, hint=f"write {setting('corr')} L,T=0.3")
         key = (pair[0], pair[1])
         if key in result or key[::-1] in result:
             raise UsageError(f"the correlation of {pair[0]} and {pair[1]} is given twice", hint="give each pair one number")
@@ -121,17 +120,21 @@ def joint_distribution(
     """
     inputs = quantities(at, u, dof, known)
     labels, distributions = inputs.labels, inputs.distributions
-    matrix = np.eye(len(labels))
-    places = [i for i, name in enumerate(known.names) if name in labels] if known is not None else []
-    if known is not None and places:
-        own = [labels.index(known.names[i]) for i in places]
-        covariances = known.matrix[np.ix_(places, places)]
-        sizes = np.sqrt(np.diag(covariances))
-        scaled = np.divide(covariances, sizes[:, None] * sizes, out=np.eye(len(own)), where=sizes[:, None] * sizes > 0)
-        matrix[np.ix_(own, own)] = (scaled + scaled.T) / 2
-    matrix = correlation_matrix(labels, distributions, corr, matrix)
+    matrix = correlation_matrix(labels, distributions, corr, None if known is None else _known_correlations(labels, known))
     x = np.concatenate([np.zeros(0), *(value.ravel() for value in inputs.values.values())])
     return Joint(inputs.values, labels, x, [distributions.get(label, Distribution()) for label in labels], matrix)
+
+
+def _known_correlations(labels: Sequence[str], known: Estimates) -> Matrix:
+    """Return the correlation matrix of quantities, of which some have known covariances; the others are not correlated."""
+    matrix = np.eye(len(labels))
+    part = known.restricted(labels)
+    places = [labels.index(name) for name in part.names]
+    sizes = np.sqrt(np.diag(part.matrix))
+    products = sizes[:, None] * sizes
+    correlations = np.divide(part.matrix, products, out=np.eye(len(places)), where=products > 0)
+    matrix[np.ix_(places, places)] = (correlations + correlations.T) / 2
+    return matrix
 
 
 def correlation_matrix(
@@ -143,12 +146,12 @@ def correlation_matrix(
         labels: the name of each quantity.
         uncertain: the names of the quantities with an uncertainty.
         corr: the correlation coefficients.
-        start: a correlation matrix to which the coefficients are added.
+        start: a correlation matrix to which the coefficients are added; the identity matrix by default.
 
     Raises:
         UnknownName, UsageError: see ``joint_distribution``.
     """
-    matrix = np.eye(len(labels)) if start is None else start
+    matrix = np.eye(len(labels)) if start is None else start.copy()
     for key, coefficient in corr.items():
         pair = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else key
         i, j = (_place(name, labels, uncertain) for name in pair)
@@ -161,14 +164,14 @@ def correlation_matrix(
         matrix[i, j] = matrix[j, i] = coefficient
     least = float(np.linalg.eigvalsh(matrix)[0]) if len(matrix) else 0.0
     if not least >= -_ROUNDING * len(matrix):
-        raise UsageError(
-            f"no distribution has these correlations: the correlation matrix has the negative eigenvalue {least:.3g}",
-            hint="the matrix must be positive semidefinite: check the signs, and state the correlations of all pairs",
-        )
+        message = f"no distribution has these correlations: the correlation matrix has the negative eigenvalue {least:.3g}"
+        hint = "the matrix must be positive semidefinite: check the signs, and state the correlations of all pairs"
+        raise UsageError(message, hint=hint)
     return matrix
 
 
 def _place(name: str, labels: Sequence[str], uncertain: Collection[str]) -> int:
+    """Return the place among the labels of a name in ``corr``; raise an error if it does not exist or has no uncertainty."""
     if name not in labels:
         hint = suggestion(name, labels) or f"the quantities: {', '.join(labels)}"
         raise UnknownName(f"{setting('corr')} names '{name}', which is not a quantity", hint=hint)

@@ -51,11 +51,11 @@ def second_order(
 
 
 def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vector, has_third: bool = True) -> tuple[Vector, Vector]:
-    """Return the terms of second order of element i of the results of a system, as those of one row; see ``second_order``."""
+    """Return ``second_order`` of element i of the results, for one row; without ``has_third``, third derivatives are left out."""
     u = joint.u[:, None]
     third, cubes = np.zeros_like(u), np.zeros_like(u)
     for group in joint.groups if has_third else ():
-        for column in joint.root(group).T if u[group].any() else ():
+        for column in joint.root(group).T if u[group].any() else ():  # their sum is contracted with the correlation matrix
             direction = np.zeros(len(u))
             direction[group] = u[group, 0] * column
             slopes = system.third(joint.x, direction)[i][:, None] * u
@@ -66,17 +66,17 @@ def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vecto
 
 
 def effective_dof(joint: Joint, gradient: Vector) -> float:
-    """Return the effective degrees of freedom; nan if correlated quantities have different degrees of freedom."""
+    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch and Satterthwaite); nan if those of a group differ."""
     covariance = joint.covariance
     total = float(gradient @ covariance @ gradient)
-    parts = 0.0
+    divisor = 0.0
     for group in joint.groups:
         variance = float(gradient[group] @ covariance[np.ix_(group, group)] @ gradient[group])
         freedoms = {joint.distributions[j].dof for j in group if gradient[j] and joint.distributions[j].size}
         if len(freedoms) > 1:
             return math.nan
-        parts += sum(variance**2 / dof for dof in freedoms)
-    return total**2 / parts if parts > 0 else math.inf
+        divisor += sum(variance**2 / dof for dof in freedoms)
+    return total**2 / divisor if divisor > 0 else math.inf
 
 
 def coverage_factor(level: float, dof: float) -> float:
@@ -91,7 +91,7 @@ def coverage_factor(level: float, dof: float) -> float:
 
 
 def _whole(dof: float) -> float:
-    """Return the degrees of freedom rounded down; rounding errors do not turn 9 into 8."""
+    """Return the degrees of freedom rounded down, but not below 1; rounding errors do not turn 9 into 8."""
     return max(math.floor(dof * (1 + 1e-9)), min(dof, 1.0))
 
 

@@ -45,23 +45,23 @@ class Sample(NamedTuple):
     def summary(self, level: float) -> Record:
         """Return the mean, the standard deviation, and the symmetric and the shortest interval with a probability."""
         size = len(self.values)
-        within = min(max(round(level * size), 1), size - 1)
-        first = (size - within) // 2
-        start = int(np.argmin(self.values[within:] - self.values[: size - within]))
+        within = min(max(round(level * size), 1), size - 1)  # the number of steps between values in an interval
+        symmetric = (size - within) // 2
+        shortest = int(np.argmin(self.values[within:] - self.values[: size - within]))
         exponent = int(np.frexp(np.max(np.abs(self.values)))[1])
         scaled = np.ldexp(self.values, -exponent)  # squares and sums of the values may be too large for floating-point numbers
         return {
             "mean": float(np.ldexp(np.mean(scaled), exponent)),
             "u": float(np.ldexp(np.std(scaled, ddof=1), exponent)),
-            "interval": [float(self.values[first]), float(self.values[min(first + within, size - 1)])],
-            "shortest": [float(self.values[start]), float(self.values[start + within])],
+            "interval": [float(self.values[symmetric]), float(self.values[min(symmetric + within, size - 1)])],
+            "shortest": [float(self.values[shortest]), float(self.values[shortest + within])],
         }
 
     def error(self, probability: float) -> float:
         """Return the standard error of a quantile, from the values that are one standard deviation of its rank away."""
         size = len(self.values)
-        rank, away = probability * size, math.sqrt(size * probability * (1 - probability))
-        low, high = (min(max(round(rank + side), 0), size - 1) for side in (-away, away))
+        rank, deviation = probability * size, math.sqrt(size * probability * (1 - probability))
+        low, high = (min(max(round(rank + distance), 0), size - 1) for distance in (-deviation, deviation))
         return float(self.values[high] - self.values[low]) / 2
 
 
@@ -87,10 +87,8 @@ def samples(system: System, joint: Joint, count: int, seed: int) -> list[Sample]
     values.sort(axis=1)  # nan and inf are last, -inf is first
     result = [Sample(row[np.isfinite(row)], count) for row in values]
     if any(len(sample.values) < FEWEST for sample in result):
-        raise NotSolved(
-            f"fewer than {FEWEST} of {count:,} trials have a finite value",
-            hint="check the domain of the expression around the estimates",
-        )
+        message = f"fewer than {FEWEST} of {count:,} trials have a finite value"
+        raise NotSolved(message, hint="check the domain of the expression around the estimates")
     return result
 
 
@@ -106,17 +104,18 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     errors = [sample.error((1 + side * level) / 2) for side in (-1, 1)]
     allowed = {digits: tolerance(u, digits) if u > 0 else 0.0 for digits in (2, 1)}
 
-    def verdict(digits: int) -> str:
-        if all(d + 2 * s <= allowed[digits] for d, s in zip(differences, errors, strict=True)):
+    def verdict_on(digits: int) -> str:
+        ends = list(zip(differences, errors, strict=True))
+        if all(difference + 2 * error <= allowed[digits] for difference, error in ends):
             return "agrees" if len(sample.values) == sample.trials else "undecided"
-        return "differs" if any(d - 2 * s > allowed[digits] for d, s in zip(differences, errors, strict=True)) else "undecided"
+        return "differs" if any(difference - 2 * error > allowed[digits] for difference, error in ends) else "undecided"
 
-    words = verdict(2)
-    digits = 2 if words == "agrees" else 1 if verdict(1) == "agrees" else 0
+    verdict = verdict_on(2)
+    digits = 2 if verdict == "agrees" else 1 if verdict_on(1) == "agrees" else 0
     return {
         **result,
-        "agrees": {"agrees": True, "differs": False}.get(words),
-        "verdict": words,
+        "agrees": {"agrees": True, "differs": False}.get(verdict),
+        "verdict": verdict,
         "digits": digits,
         "differences": differences,
         "tolerance": allowed[2],
@@ -136,7 +135,7 @@ def _blocks(joint: Joint, seed: int, count: int) -> Iterator[Matrix]:
 
 
 def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count: int) -> Matrix:
-    """Return deviations of a group of correlated quantities from their estimates."""
+    """Return random deviations of a group of correlated quantities from their estimates, as rows of ``count`` numbers."""
     distributions = [joint.distributions[j] for j in group]
     if len(group) == 1:
         return distributions[0].draw(generator, count)[None] if distributions[0].size else np.zeros((1, count))

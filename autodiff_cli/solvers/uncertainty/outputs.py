@@ -24,13 +24,13 @@ class ProgramOutput(NamedTuple):
     names: Collection[str]
 
     def elements(self, shape: tuple[int, ...]) -> list[str]:
-        """Return the name of each element of a result with a shape."""
-        simple = self.name.isidentifier() or not shape
-        return element_names(self.name if simple else f"({self.name})", shape)
+        """Return the name of each element of a result with a shape, such as ``x``, ``v[0]`` or ``(a + b)[0]``."""
+        needs_brackets = shape and not self.name.isidentifier()
+        return element_names(f"({self.name})" if needs_brackets else self.name, shape)
 
 
 def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutput]:
-    """Return the outputs of a program: its expressions; without an expression, the names that depend on known names.
+    """Return the outputs of a program: its expressions; without an expression, the names that depend on known names, or the last.
 
     A list such as ``[a, b]`` is several outputs.
     """
@@ -42,15 +42,16 @@ def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutp
             continue
         for part in statement.children if statement.kind == "list" else [statement]:
             result.append(_output(source[slice(*part.span)], definitions, part))
-    if not result:
-        targets = {name for definition in definitions if definition.kind == "assignment" for name in _targets(definition)}
-        ordered = [name for definition in definitions for name in _targets(definition) if name in targets]
-        result = [_output(name, definitions, name_tree(name)) for name in dict.fromkeys(ordered)]
-        result = [definition for definition in result if not {*known}.isdisjoint(definition.names)] or result[-1:]
-    return result
+    if result:
+        return result
+    assigned = {name for definition in definitions if definition.kind == "assignment" for name in _targets(definition)}
+    ordered = dict.fromkeys(name for definition in definitions for name in _targets(definition) if name in assigned)
+    candidates = [_output(name, definitions, name_tree(name)) for name in ordered]
+    return [output for output in candidates if not {*known}.isdisjoint(output.names)] or candidates[-1:]
 
 
 def _output(name: str, definitions: list[Syntax], result: Syntax) -> ProgramOutput:
+    """Return an output from its tree; it depends on the names in the tree and in the definitions of these names."""
     names = {*names_in(result)}
     for definition in reversed(definitions):
         if not names.isdisjoint(_targets(definition)):

@@ -136,12 +136,12 @@ def propagate(
     with np.errstate(all="ignore"):
         result = calculation.run()
         if monte_carlo is not None:
-            calculation.check(result, _count(monte_carlo), seed)
+            calculation.check(result, _trial_count(monte_carlo), seed)
     return result
 
 
-def _count(trials: int | str) -> int:
-    """Return the number of trials."""
+def _trial_count(trials: int | str) -> int:
+    """Return the number of trials, which may be a text such as ``1e6``; raise an error if it is not an integer."""
     number = float(constant_value(trials, "monte_carlo")) if isinstance(trials, str) else float(trials)
     if not number.is_integer():
         raise UsageError(f"{setting('monte_carlo')} must be a whole number, not {trials}", hint="use 1e6, for example")
@@ -157,10 +157,11 @@ def _check_range(sizes: Sequence[float]) -> None:
 
 
 def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], statements: Mapping[str, Stated]) -> str:
-    """Return a hint that writes an uncertainty beside the first value as it was given."""
+    """Return a hint that writes an uncertainty beside the first value, in the text that stated it if it was a text."""
     name, value = next(iter(values.items()), ("x", np.ones(())))
-    text = statements.get(name)
-    text = text.strip() if isinstance(text, str) else repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
+    statement = statements.get(name)
+    number = repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
+    text = statement.strip() if isinstance(statement, str) else number
     ways = [setting("at", f"{name}={text}(1)")] if _DIGITS.fullmatch(text) else []
     return f"write {' or '.join([*ways, setting('u', f'{name}=0.001')])}"
 
@@ -171,7 +172,7 @@ _DIGITS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 
 @dataclass(slots=True)
 class _Calculation:
-    """The propagation of the uncertainties of quantities through a system."""
+    """The propagation of the uncertainties of quantities through a system; its methods add to ``notes``."""
 
     expression: str
     system: System
@@ -182,21 +183,20 @@ class _Calculation:
     notes: list[Record] = field(default_factory=list)
 
     def run(self) -> Propagation:
-        """Return the result."""
+        """Return the result, with notes on what is doubtful about it."""
         values = self.system.values(self.joint.x)
         jacobian = self.system.jacobian(self.joint.x)
         self._check_finite(values, jacobian)
-        used = {name for output in self.outputs for name in output.names}
-        self.notes += [
-            note("unused", f"'{name}' does not occur in the expression") for name in self.system.names if name not in used
-        ]
+        for name in self.system.names:
+            if not any(name in output.names for output in self.outputs):
+                self._note("unused", f"'{name}' does not occur in the expression")
         elements = [
             (name, output.names)
             for output, shape in zip(self.outputs, self.system.result_shapes, strict=True)
             for name in output.elements(shape)
         ]
         result = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
-        self._look_around(result, values, jacobian)
+        self._note_distant_values(result, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         sizes = np.sqrt(np.diag(covariance))
         correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
@@ -204,17 +204,17 @@ class _Calculation:
         return Propagation(self.expression, result, covariance, correlation, self.system.evaluations, self.notes)
 
     def check(self, result: Propagation, count: int, seed: int) -> None:
-        """Add the results of the Monte Carlo method to a result.
+        """Add the results of the Monte Carlo method to a result, and note the trials that are not what they should be.
 
         Args:
             result: the result of ``run``.
             count: the number of trials.
             seed: the seed of the random numbers.
         """
-        for group in self.joint.groups:
-            for label, kind in [(self.joint.labels[j], self.joint.distributions[j].kind) for j in group if len(group) > 1]:
-                if kind not in ("normal", "t"):
-                    self._note("trials", f"'{label}' is correlated, so its trials are normal, not {kind}")
+        for j in (j for group in self.joint.groups if len(group) > 1 for j in group):
+            kind = self.joint.distributions[j].kind
+            if kind not in ("normal", "t"):
+                self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
         trials = samples(self.system, self.joint, count, seed)
         for outcome, sample in zip(result.outputs, trials, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
@@ -223,39 +223,42 @@ class _Calculation:
             if missing:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
 
-    def _look_around(self, outcomes: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
+    def _note_distant_values(self, outcomes: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
         """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion."""
         joint = self.joint
         places = np.flatnonzero(joint.u > 0)
-        known = any(remark["kind"] == "second_order" for remark in self.notes)  # the expansion is known to be insufficient
+        is_noted = any(remark["kind"] == "second_order" for remark in self.notes)  # that the expansion is not sufficient
         curvatures = [np.diag(self.system.hessian(joint.x, row))[places] for row in np.eye(len(values))]
-        for side in (-2.0, -1.0, 1.0, 2.0):
-            steps = side * joint.u[places]
+        for distance in (-2.0, -1.0, 1.0, 2.0):
+            steps = distance * joint.u[places]
             points = joint.x[:, None] + np.zeros(len(places))
             points[places, np.arange(len(places))] += steps
-            for outcome, output, value, slopes, curvature in zip(
-                outcomes, self.system.columns(points), values, jacobian[:, places], curvatures, strict=True
-            ):
-                off = abs(output - (value + slopes * steps + curvature * steps**2 / 2))
-                for j in np.flatnonzero(~(off <= _FAR * outcome.u + 1e-9 * abs(value)) & ~(known & np.isfinite(output))):
-                    label, of = joint.labels[int(places[j])], f"of {outcome.name} " if len(outcomes) > 1 else ""
-                    what = "differs from its Taylor expansion" if np.isfinite(output[j]) else "is not finite"
-                    self._note("range", f"the value {of}{what} within two standard uncertainties of '{label}': try random trials")
+            for i, (outcome, output) in enumerate(zip(outcomes, self.system.columns(points), strict=True)):
+                expansion = values[i] + jacobian[i, places] * steps + curvatures[i] * steps**2 / 2
+                is_near = abs(output - expansion) <= _FAR * outcome.u + 1e-9 * abs(values[i])
+                for j in np.flatnonzero(~is_near & ~(is_noted & np.isfinite(output))):
+                    self._note_distant_value(outcome.name, joint.labels[int(places[j])], bool(np.isfinite(output[j])))
+
+    def _note_distant_value(self, output: str, quantity: str, is_finite: bool) -> None:
+        """Note that an output, which is finite or not, is far from its expansion in a quantity."""
+        of_output = f"of {output} " if len(self.outputs) > 1 else ""
+        what = "differs from its Taylor expansion" if is_finite else "is not finite"
+        self._note("range", f"the value {of_output}{what} within two standard uncertainties of '{quantity}': try random trials")
 
     def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
-        """Raise an error if a value or a sensitivity is not finite, and note the kinks."""
+        """Note the kinks at the estimates; raise an error if a value or a sensitivity there is not finite."""
         from autodiff_cli.notes import notes_on
 
         first = 0
         for i, shape in enumerate(self.system.result_shapes):
-            rows = jacobian[first : first + math.prod(shape)]
-            value = values[first : first + len(rows)]
-            first += len(rows)
-            numbers = [
+            part = slice(first, first + math.prod(shape))
+            value, rows = values[part], jacobian[part]
+            first = part.stop
+            sensitivities = [
                 (f"the derivative with respect to {label}", rows[:, j].reshape(shape)[()])
                 for j, label in enumerate(self.joint.labels)
             ]
-            notes = notes_on(self.system.evaluation(i, self.joint.x), numbers, 1)
+            notes = notes_on(self.system.evaluation(i, self.joint.x), sensitivities, 1)
             if not (np.isfinite(value).all() and np.isfinite(rows).all()):
                 what = "a sensitivity is" if np.isfinite(value).all() else "the value is"
                 origin = next((remark for remark in notes if remark["kind"] in ("domain", "nonfinite")), None)
@@ -267,11 +270,12 @@ class _Calculation:
                 )
             self.notes += [remark for remark in notes if remark["kind"] == "kink"]
 
-    def _budget(self, used: Collection[str], gradient: Vector, variance: float) -> list[Record]:
-        """Return the contribution of each quantity that an output depends on, and its share in the variance of the output."""
+    def _budget(self, used: Collection[str], gradient: Vector, parts: Mapping[str, float]) -> list[Record]:
+        """Return the contributions of the used quantities to the variance of an output, then its further parts that are not 0."""
         joint = self.joint
-        contributions = gradient * joint.u + 0.0
-        return [
+        contributions = gradient * joint.u + 0.0  # no -0.0 in tables
+        variance = float(gradient @ joint.covariance @ gradient) + parts["second order"]
+        rows: list[Record] = [
             {
                 "kind": "quantity",
                 "name": label,
@@ -286,61 +290,57 @@ class _Calculation:
             for j, label in enumerate(joint.labels)
             if label.partition("[")[0] in used
         ]
+        for kind, part in parts.items():
+            if part:
+                size = math.copysign(math.sqrt(abs(part)), part)
+                rows.append({"kind": kind, "name": kind, "contribution": size, "share": part / variance if variance > 0 else 0.0})
+        return rows
 
     def _outcome(self, i: int, name: str, used: Collection[str], value: float, gradient: Vector) -> Outcome:
-        """Return the result for element i of the outputs, which depends on the used quantities, with the budget of its variance."""
+        """Return the result for element i of the outputs, which depends on the used quantities, and note what is doubtful."""
         joint = self.joint
         gradient = gradient + 0.0  # no -0.0 in tables
-        contributions = gradient * joint.u + 0.0
+        contributions = gradient * joint.u
         _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
         has_third = self.order == 2 or len(joint.x) <= MOST_TRACED
-        shift, more = (float(part[0]) for part in law.second_order_of_output(self.system, joint, i, gradient, has_third))
-        correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
-        u = math.sqrt(max(variance, 0.0))
-        enough = self._judge(name, u, shift, more)
-        total = variance + more if self.order == 2 else variance
+        shift, second = (float(part[0]) for part in law.second_order_of_output(self.system, joint, i, gradient, has_third))
+        first_u = math.sqrt(max(variance, 0.0))
+        is_enough = self._is_first_order_enough(name, first_u, shift, second)
+        center, added = (value + shift, second) if self.order == 2 else (value, 0.0)
+        u = math.sqrt(variance + added) if variance + added >= 0 else math.nan
         dof = law.effective_dof(joint, gradient)
         if math.isnan(dof):
             self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
-        reported = math.sqrt(total) if total >= 0 else math.nan
-        center = value + shift if self.order == 2 else value
         k = law.coverage_factor(self.level, dof)
-        budget = self._budget(used, gradient, total)
-        rest = {"correlation": correlated, "second order": more if self.order == 2 else 0.0}
-        for kind, part in rest.items():
-            if part:
-                size = math.copysign(math.sqrt(abs(part)), part)
-                budget.append({"kind": kind, "name": kind, "contribution": size, "share": part / total if total > 0 else 0.0})
-        interval = center - k * reported, center + k * reported
-        known = None if math.isnan(dof) else dof
-        outcome = Outcome(name, center, reported, known, k, k * reported, interval, self.level, budget)
+        correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
+        budget = self._budget(used, gradient, {"correlation": correlated, "second order": added})
+        interval = center - k * u, center + k * u
+        outcome = Outcome(name, center, u, None if math.isnan(dof) else dof, k, k * u, interval, self.level, budget)
         if self.order == 2:
-            outcome.second_order = {
-                "shift": shift,
-                "u": reported,
-                "enough": enough,
-                "first_order": {"value": value, "u": u},
-            }
+            first = {"value": value, "u": first_u}
+            outcome.second_order = {"shift": shift, "u": u, "enough": is_enough, "first_order": first}
         return outcome
 
-    def _judge(self, name: str, u: float, shift: float, added: float) -> bool:
-        """Return whether first order is enough: terms of second order do not change the digits that are written; else note it."""
+    def _is_first_order_enough(self, name: str, u: float, shift: float, added: float) -> bool:
+        """Return whether terms of second order, a shift and a variance ``added``, change no written digit; note it if they do."""
         variance = u * u + added
         more = math.sqrt(variance) if variance >= 0 else math.nan
         allowed = tolerance(more)
         changes = [f"shift the value by {shift:.2g}"] if abs(shift) > allowed else []
         changes += [f"change u from {u:.3g} to {more:.3g}"] if abs(more - u) > allowed else []
-        of = f" of {name}" if len(self.outputs) > 1 else ""
+        of_output = f" of {name}" if len(self.outputs) > 1 else ""
         if math.isnan(more):
-            message = f"the uncertainties{of} are too large for a series: with the terms of second order, its variance is negative"
+            reason = "too large for a series: with the terms of second order, its variance is negative"
+            message = f"the uncertainties{of_output} are {reason}"
             if self.order == 2:
                 raise NotSolved(message, hint=f"use {setting('monte_carlo', '1e6')} without {setting('order', '2')}")
             self._note("second_order", message)
         elif changes and self.order == 1:
-            self._note("second_order", f"first order is not enough: terms of second order{of} {' and '.join(changes)}")
+            self._note("second_order", f"first order is not enough: terms of second order{of_output} {' and '.join(changes)}")
         return not (changes or math.isnan(more))
 
     def _note(self, kind: str, message: str) -> None:
+        """Add a note, unless its message was already noted."""
         if not any(remark["message"] == message for remark in self.notes):
             self.notes.append(note(kind, message))

@@ -53,10 +53,7 @@ class Quantities(NamedTuple):
 
 
 def quantities(
-    at: Mapping[str, Stated],
-    u: Mapping[str, str | ArrayLike],
-    dof: Mapping[str, str | ArrayLike],
-    known: Estimates | None = None,
+    at: Mapping[str, Stated], u: Mapping[str, str | ArrayLike], dof: Mapping[str, str | ArrayLike], known: Estimates | None = None
 ) -> Quantities:
     """Return the quantities in values, uncertainties and degrees of freedom, each by name.
 
@@ -71,34 +68,41 @@ def quantities(
         ShapeError: if the shapes of a value and its uncertainties differ.
         UnknownName: if a name in ``u`` or ``dof`` does not have a value.
     """
-    result = Quantities({}, {})
-    for name, statement in at.items():
-        result.values[name], distributions = _part(statement, name)
-        result.distributions.update(_named(name, result.values[name], distributions))
     known = NOTHING if known is None else known
-    for name, estimate in known.values.items():
-        _require_new(name, result.values, "value", "at")
-        result.values[name] = np.array(float(estimate))
-    check_names(u, result.values, "u", "quantity")
+    stated = {name: _stated_quantity(statement, name) for name, statement in at.items()}
+    for name in known.values:
+        _require_new(name, stated, "value", "at")
+    values = {name: value for name, (value, _) in stated.items()}
+    values |= {name: np.array(float(estimate)) for name, estimate in known.values.items()}
+    spreads: dict[str, Distribution] = {}
+    for name, (value, distributions) in stated.items():
+        spreads |= _by_label(name, value, distributions)
+    check_names(u, values, "u", "quantity")
     for name, uncertainty in u.items():
-        stated_here = _named(name, result.values[name], _uncertainty(uncertainty, name, result.values[name]))
-        for label in stated_here:
-            _require_new(label, result.distributions, "uncertainty", "at", "u")
-        result.distributions.update(stated_here)
+        further = _by_label(name, values[name], _distributions(uncertainty, name, values[name]))
+        for label in further:
+            _require_new(label, spreads, "uncertainty", "at", "u")
+        spreads |= further
+    labels = Quantities(values, {}).labels
     for label, variance in zip(known.names, np.diag(known.matrix), strict=True):
-        if label in result.labels:
-            _require_new(label, result.distributions, "uncertainty", "at")
-            result.distributions[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
-    for label, spread in result.distributions.items():
+        if label in labels:
+            _require_new(label, spreads, "uncertainty", "at")
+            spreads[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
+    _check_sizes(spreads)
+    check_names(dof, values, "dof", "quantity")
+    for name, freedom in dof.items():
+        freedoms = _spread_over(_numbers(freedom, "dof", name), name, values[name])
+        for label, number in zip(element_names(name, values[name].shape), freedoms, strict=True):
+            spreads[label] = _with_dof(spreads.get(label), label, float(number))
+    return Quantities(values, spreads)
+
+
+def _check_sizes(spreads: Mapping[str, Distribution]) -> None:
+    """Raise an error if an uncertainty is negative or not finite."""
+    for label, spread in spreads.items():
         if not 0 <= spread.size < math.inf:
             what = "negative" if spread.size < 0 else "not finite"
             raise UsageError(f"the uncertainty of '{label}' is {what}: {spread.size}", hint="state it as a positive number")
-    check_names(dof, result.values, "dof", "quantity")
-    for name, freedom in dof.items():
-        freedoms = _spread_over(_numbers(freedom, "dof", name), name, result.values[name])
-        for label, number in zip(element_names(name, result.values[name].shape), freedoms, strict=True):
-            result.distributions[label] = _with_dof(result.distributions.get(label), label, float(number))
-    return result
 
 
 def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]:
@@ -116,30 +120,31 @@ def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]
 
 
 def _require_new(label: str, stated: Mapping[str, object], what: str, first: str, second: str = "cov") -> None:
-    """Raise an error if a value or an uncertainty was already stated."""
+    """Raise an error if a value or an uncertainty (``what``) was already stated; the two settings state it."""
     if label in stated:
         message = f"the {what} of '{label}' is stated twice, in {setting(first)} and in {setting(second)}"
         raise UsageError(message, hint="state it in one of them")
 
 
-def _named(name: str, value: Array, distributions: list[Distribution | None]) -> dict[str, Distribution]:
+def _by_label(name: str, value: Array, distributions: list[Distribution | None]) -> dict[str, Distribution]:
+    """Return the distributions of those elements of a value that have one, by label."""
     labels = element_names(name, value.shape)
     return {label: spread for label, spread in zip(labels, distributions, strict=True) if spread is not None}
 
 
-def _part(statement: Stated, name: str) -> Part:
+def _stated_quantity(statement: Stated, name: str) -> Part:
+    """Return the value and the distributions in a statement about a variable; see ``Stated``."""
     text = statement.strip() if isinstance(statement, str) else ""
-    if isinstance(statement, list) or (text.startswith("[") and text.endswith("]")):
-        parts = [
-            _part(item, name)
-            for item in (statement if isinstance(statement, list) else filter(None, split_outside_brackets(text[1:-1])))
-        ]
+    if text.startswith("[") and text.endswith("]"):
+        statement = [*filter(None, split_outside_brackets(text[1:-1]))]
+    if isinstance(statement, list):
+        parts = [_stated_quantity(item, name) for item in statement]
         if len({value.shape for value, _ in parts}) > 1:
             raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
         value = np.stack([value for value, _ in parts]) if parts else np.zeros(0)
         return value, [spread for _, spreads in parts for spread in spreads]
     if isinstance(statement, str):
-        return _text(text, name)
+        return _quantity_from_text(text, name)
     if isinstance(statement, tuple):
         if len(statement) not in (2, 3):
             raise UsageError(f"the value of '{name}' is a tuple of {len(statement)} entries", hint="give a pair: (value, u)")
@@ -151,13 +156,15 @@ def _part(statement: Stated, name: str) -> Part:
     return value, [None] * value.size
 
 
-def _text(text: str, name: str) -> Part:
+def _quantity_from_text(text: str, name: str) -> Part:
+    """Return the value of a variable with its distribution from ``9.801(22)e-3``, ``(9.801±0.022)e-3 rect`` or ``9.801``."""
     body, kind = split_distribution(text)
     digits = _DIGITS.match(body)
     if digits is not None:
-        number, within, exponent = Decimal(digits[1]), Decimal(digits[2]), int((digits[3] or "e0")[1:])
-        places = exponent if "." in digits[2] else exponent + int(number.as_tuple().exponent)
-        return np.array(float(number.scaleb(exponent))), [replace(kind, size=float(within.scaleb(places)))]
+        number, uncertainty, exponent = Decimal(digits[1]), Decimal(digits[2]), int((digits[3] or "e0")[1:])
+        last_digit = 0 if "." in digits[2] else int(number.as_tuple().exponent)  # an integer counts units of the last digit
+        size = float(uncertainty.scaleb(exponent + last_digit))
+        return np.array(float(number.scaleb(exponent))), [replace(kind, size=size)]
     scaled = _SCALED.match(body)
     sides = _SIGN.split(scaled[1] if scaled else body)
     if len(sides) == 2 and sides[0].strip():
@@ -172,7 +179,7 @@ def _text(text: str, name: str) -> Part:
     return value, [None] * value.size
 
 
-def _uncertainty(statement: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:
+def _distributions(statement: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:
     """Return the distribution of each element of a value, as stated by a text such as ``0.002 rect``, a number or an array."""
     text, kind = split_distribution(statement.strip()) if isinstance(statement, str) else ("", Distribution())
     sizes = _sizes(text, name, value) if isinstance(statement, str) else _numbers(statement, "u", name)
@@ -180,13 +187,14 @@ def _uncertainty(statement: str | ArrayLike, name: str, value: Array) -> list[Di
 
 
 def _sizes(text: str, name: str, value: Array, factor: float = 1.0) -> Array:
-    """Return the size in a text such as ``0.002`` or ``1%``, which is a part of the absolute value."""
+    """Return the size in a text such as ``0.002``, times a factor, or ``1%``, which is a part of the absolute value."""
     relative = text.endswith("%")
     sizes = _numbers(text.removesuffix("%"), "u", name)
     return sizes / 100 * abs(value) if relative else sizes * factor
 
 
 def _numbers(numbers: str | ArrayLike, option: str, name: str) -> Array:
+    """Return the numbers that a setting gives a variable: an expression, ``@FILE``, a number or an array."""
     if isinstance(numbers, str):
         return np.asarray(from_file(numbers[1:]) if numbers.startswith("@") else constant_value(numbers, option, name), float)
     try:
@@ -205,12 +213,12 @@ def _spread_over(sizes: Array, name: str, value: Array) -> Array:
 
 
 def _with_dof(spread: Distribution | None, label: str, dof: float) -> Distribution:
+    """Return the distribution of an element with degrees of freedom; a normal one becomes ``t``.  ``None`` is an error."""
     if spread is None:
         message = f"{setting('dof')} names '{label}', which has no uncertainty"
         raise UsageError(message, hint=f"state its uncertainty with {setting('u')}")
     if not dof > 0:
-        raise UsageError(
-            f"the degrees of freedom of '{label}' are not positive: {dof}", hint="an estimate from n observations has n - 1"
-        )
+        message = f"the degrees of freedom of '{label}' are not positive: {dof}"
+        raise UsageError(message, hint="an estimate from n observations has n - 1")
     estimated = spread.kind in ("normal", "t")
     return replace(spread, kind=("t" if math.isfinite(dof) else "normal") if estimated else spread.kind, dof=dof)

@@ -11,6 +11,7 @@ import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Named, Record
 from autodiff_cli.report.numbers import human
+from autodiff_cli.solvers.solution import by_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,19 +114,16 @@ class Propagation(CommandResult):
         }
 
     def _answer(self) -> Record:
+        """Return the entries of a single output, or those of several outputs with their matrices."""
         if len(self.outputs) == 1:
             (only,) = self.outputs
             name = {} if only.name == self.expression else {"name": only.name}
             return {**name, **only.content()}
         return {
             "outputs": [{"name": output.name, **output.content()} for output in self.outputs],
-            "covariance": self._by_name(self.covariance),
-            "correlation": self._by_name(self.correlation),
+            "covariance": by_names([output.name for output in self.outputs], self.covariance),
+            "correlation": by_names([output.name for output in self.outputs], self.correlation),
         }
-
-    def _by_name(self, matrix: Matrix) -> Record:
-        names = [output.name for output in self.outputs]
-        return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)}
 
     def numbers(self) -> list[Named]:
         several = len(self.outputs) > 1
@@ -152,16 +150,16 @@ _SMALLEST = 1e-3
 
 
 def tolerance(u: float, digits: int = 2) -> float:
-    """Return half a unit of the last significant digit of an uncertainty: JCGM 101:2008, 7.9.2."""
+    """Return half a unit of the last of so many significant digits of an uncertainty: JCGM 101:2008, 7.9.2; nan for 0."""
     return math.nan if not 0 < u < math.inf else 0.5 * 10.0 ** (_exponent(u, digits) - digits + 1)
 
 
 def tolerances(u: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``tolerance`` for each of several uncertainties."""
     with np.errstate(all="ignore"):
-        first = np.floor(np.log10(u) + 1e-12)
-        rounded_up = u >= 9.95 * 10.0**first
-        return np.where((u > 0) & np.isfinite(u), 0.05 * 10.0 ** (first + rounded_up), np.nan)
+        first = np.floor(np.log10(u) + 1e-12)  # the power of ten of the first digit, in spite of rounding errors
+        is_rounded_up = u >= 9.95 * 10.0**first  # two digits of it are 10
+        return np.where((u > 0) & np.isfinite(u), 0.05 * 10.0 ** (first + is_rounded_up), np.nan)
 
 
 def _exponent(number: float, digits: int) -> int:
@@ -170,20 +168,19 @@ def _exponent(number: float, digits: int) -> int:
 
 
 def concise(value: float, u: float) -> str:
-    """Return a value and its uncertainty, both rounded to the second significant digit of the uncertainty."""
-    if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):
+    """Return a value and its uncertainty, both rounded to the second significant digit of the uncertainty, as ``9.801(22)``."""
+    if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # such as an uncertainty of 0
         return f"{value:.12g} ± {u:.2g}"
     last = _exponent(u, 2) - 1
-    first = max(_exponent(u, 2), _exponent(abs(value), 2) if value else -400)
+    first = max(_exponent(number, 2) for number in (abs(value), u) if number)
     power = first if last > 0 or max(abs(value), u) < _SMALLEST else 0
-    decimals = power - last
-    number, size = (f"{Decimal(x).scaleb(-power):.{decimals}f}" for x in (value, u))
+    number, size = (f"{Decimal(x).scaleb(-power):.{power - last}f}" for x in (value, u))
     digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
     return f"{number}({digits})" + (f"e{power}" if power else "")
 
 
 def estimate(value: float, u: float, precision: int) -> str:
-    """Return a value with ``precision`` significant digits, or more if two digits of its uncertainty need them."""
+    """Return a value with ``precision`` significant digits, or up to 17 if the first two digits of its uncertainty need them."""
     needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u > 0 and 0 < abs(value) / u < math.inf else 0
     return human(value, min(max(precision, needed), 17))
 

@@ -110,29 +110,16 @@ class UncertainRows(RowMap):
             raise UsageError(message, hint="compute them one after the other, and end the program with an expression")
         super().__init__(task, program, columns, source)
         check_order(task.propagation_order)
-        self._sizes = {
-            name: column
-            for name in names
-            if name in self._columns
-            for column in [next((u_name for u_name in (PREFIX + self._columns[name], PREFIX + name) if u_name in columns), "")]
-            if column and column not in self._columns.values()
-        }
-        for name in task.u:
-            if name not in names:
-                hint = suggestion(name, names) or f"the variables: {', '.join(names)}"
-                raise UnknownName(f"{setting('u')} names '{name}', which is not a variable of the expression", hint=hint)
-            if name in self._sizes or name in task.distributions:
-                where = f"the column '{self._sizes[name]}'" if name in self._sizes else setting("at")
-                message = f"the uncertainty of '{name}' is stated twice, in {setting('u')} and in {where}"
-                raise UsageError(message, hint="state it in one of them")
-        self._given = {name: row_distribution(text, name) for name, text in task.u.items()}
-        uncertain = [name for name in names if name in self._sizes or name in self._given or name in task.distributions]
+        self._sizes = self._columns_of_uncertainties(columns)
+        self._check_settings(names)
+        self._stated = {name: row_distribution(text, name) for name, text in task.u.items()}
+        uncertain = [name for name in names if name in self._sizes or name in self._stated or name in task.distributions]
         if not uncertain:
             first = next(iter(self._columns), "x")
             message = f"{source} has no column such as '{PREFIX}{first}', so no quantity has an uncertainty"
             raise UsageError(message, hint=f"add a column, or state it for all rows: {setting('u', f'{first}=0.1')}")
         matrix = correlation_matrix(uncertain, uncertain, task.corr)
-        known = {**task.distributions, **{name: spread for name, (spread, _) in self._given.items()}}
+        known = {**task.distributions, **{name: spread for name, (spread, _) in self._stated.items()}}
         excess = [known[name].excess if name in known else 0.0 for name in uncertain]
         self._uncertain, self._correlation, self._excess = uncertain, matrix, np.array(excess, float)
         self._correlated = bool(np.count_nonzero(matrix) > len(matrix))
@@ -142,8 +129,29 @@ class UncertainRows(RowMap):
         self.results = ("value", "u", *(f"share_{name}" for name in shares))
         self._check_names(Counter(columns), source)
 
+    def _columns_of_uncertainties(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return the column ``u_x`` of each variable that has one, which is not the column of a variable itself."""
+        result = {}
+        for name, column in self._columns.items():
+            candidates = (PREFIX + column, PREFIX + name)
+            u_column = next((candidate for candidate in candidates if candidate in columns), None)
+            if u_column is not None and u_column not in self._columns.values():
+                result[name] = u_column
+        return result
+
+    def _check_settings(self, names: Sequence[str]) -> None:
+        """Raise an error if an uncertainty for all rows is not that of a variable, or is also stated in another way."""
+        for name in self.task.u:
+            if name not in names:
+                hint = suggestion(name, names) or f"the variables: {', '.join(names)}"
+                raise UnknownName(f"{setting('u')} names '{name}', which is not a variable of the expression", hint=hint)
+            if name in self._sizes or name in self.task.distributions:
+                where = f"the column '{self._sizes[name]}'" if name in self._sizes else setting("at")
+                message = f"the uncertainty of '{name}' is stated twice, in {setting('u')} and in {where}"
+                raise UsageError(message, hint="state it in one of them")
+
     def _derivatives(self, variables: Sequence[str]) -> tuple[Compiled, int]:
-        """Return the compiled derivatives, and their highest order."""
+        """Return the compiled derivatives, and their highest order: 3 if they are needed or few, else 2, and 1 if slow."""
         task, count = self.task, len(self._uncertain)
         depth = 3 if task.propagation_order == 2 or comb(count + 3, 3) <= _MOST_TERMS else 2
         names, by, leaves = names_and_values(task.expression, self._uncertain, task.const, "float64", variables)
@@ -154,7 +162,7 @@ class UncertainRows(RowMap):
         return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", 1), 1
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Compute the value, the uncertainty and the shares for the rows of a block."""
+        """Return a block without skipped rows, with the columns of the results; note the rows with doubts in the task."""
         block, result = self.uncertain(block)
         places = np.flatnonzero(result.doubtful)
         if len(places):
@@ -169,56 +177,59 @@ class UncertainRows(RowMap):
         """
         for column in self._sizes.values():
             for i in np.flatnonzero(block.numbers[column] < 0)[:1]:
-                raise DataError(
-                    f"{block.where} {block.lines[i]}: the uncertainty '{column}' is negative: {block.numbers[column][i]}",
-                    hint="a standard uncertainty is not negative",
-                )
+                message = f"the uncertainty '{column}' is negative: {block.numbers[column][i]}"
+                raise DataError(f"{block.where} {block.lines[i]}: {message}", hint="a standard uncertainty is not negative")
         values: dict[str, Floats] = {name: block.numbers[column] for name, column in self._columns.items()}
         out: list[Floats] = [np.empty(block.rows) for _ in self.program.terms]
         if block.rows:
             block, out = self._run(block, {**values, **self._scalars}, out)
         return block, self._propagated(out, block)
 
-    def _size(self, name: str, block: Block) -> Array | float:
+    def _u(self, name: str, block: Block) -> Array | float:
+        """Return the standard uncertainty of a variable in the rows of a block, or the one for all rows."""
         if name in self._sizes:
             return np.asarray(block.numbers[self._sizes[name]], float)
-        if name in self._given:
-            spread, relative = self._given[name]
+        if name in self._stated:
+            spread, relative = self._stated[name]
             value = block.numbers[self._columns[name]] if name in self._columns else self._scalars[name]
             return np.asarray(spread.u * abs(value), float) if relative else spread.u
         return self.task.distributions[name].u
 
     def _propagated(self, out: Sequence[Floats], block: Block) -> Uncertain:
-        """Return the uncertainties, given the results of the program for a block."""
+        """Return the uncertainties of the rows of a block from the results ``out`` of the program, by ``_ROWS`` at a time."""
         rows = len(out[0])
-        sizes = [np.broadcast_to(self._size(name, block), rows) for name in self._uncertain]
+        sizes = [np.broadcast_to(self._u(name, block), rows) for name in self._uncertain]
         parts = []
         for start in range(0, max(rows, 1), _ROWS):
             part = slice(start, start + _ROWS)
+            derivatives = {term: np.asarray(result[part], float) for term, result in zip(self.program.terms, out, strict=True)}
             with np.errstate(all="ignore"):
-                parts.append(self._part([np.asarray(term[part], float) for term in out], np.array([size[part] for size in sizes])))
+                parts.append(self._propagated_part(derivatives, np.array([size[part] for size in sizes])))
         return Uncertain(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _part(self, out: Sequence[Array], u: Array) -> Uncertain:
-        result = dict(zip(self.program.terms, out, strict=True))
-        value = result[()]
-        gradient = self._scaled(result, u, 1)
+    def _propagated_part(self, derivatives: Mapping[tuple[str, ...], Array], u: Array) -> Uncertain:
+        """Return the uncertainties of R rows from the derivatives by their variables, and the uncertainties, of shape (n, R)."""
+        value = derivatives[()]
+        gradient = self._scaled(derivatives, u, 1)
         variance = np.maximum(np.einsum("ir,ij,jr->r", gradient, self._correlation, gradient), 0)
-        squares = gradient**2
-        shift, second = self._second(result, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
-        doubtful = np.zeros(len(value), bool)
-        rest = [variance - np.sum(squares, axis=0)] if self._correlated else []
+        parts = [*gradient**2]
+        if self._correlated:
+            parts.append(variance - np.sum(parts, axis=0))
+        shift, second = self._second(derivatives, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
         if self.task.propagation_order == 2:
             value, variance = value + shift, variance + second
-            rest.append(second)
+            parts.append(second)
+            doubtful = np.zeros(len(value), bool)
         else:
             more = np.sqrt(variance + second)
             allowed = tolerances(more)
-            doubtful = np.isfinite(variance) & ~((abs(shift) <= allowed) & (abs(more - np.sqrt(variance)) <= allowed)) & (more != 0)
-        shares = np.divide([*squares, *rest], variance, out=np.zeros((len(squares) + len(rest), len(value))), where=variance > 0)
+            is_same = (abs(shift) <= allowed) & (abs(more - np.sqrt(variance)) <= allowed)
+            doubtful = np.isfinite(variance) & ~is_same & (more != 0)
+        shares = np.divide(parts, variance, out=np.zeros((len(parts), len(value))), where=variance > 0)
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
     def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> tuple[Array, Array]:
+        """Return the shifts by terms of second order, and what they add to the variances; see ``second_order``."""
         hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
         if self._depth > 2:
             cube = self._scaled(derivatives, u, 3)
@@ -234,7 +245,7 @@ class UncertainRows(RowMap):
                 result[place] = derivatives[tuple(self._uncertain[i] for i in place)]
                 for i in place:
                     result[place] *= u[i]
-            else:
+            else:  # derivatives are computed once, with their variables in order
                 result[place] = result[tuple(sorted(place))]
         return result
 
@@ -248,7 +259,7 @@ def propagate_columns(
     corr: Correlations,
     order: int,
 ) -> dict[str, Array | Mask]:
-    """Return the columns of ``propagate`` for columns in memory or in a file."""
+    """Return the columns of ``propagate`` for columns in memory or in a file; see there for the arguments."""
     known = quantities(at, {}, {})
     task = UncertainTask(
         expression,

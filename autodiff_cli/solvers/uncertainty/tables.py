@@ -18,7 +18,7 @@ def tables(result: Propagation, precision: int) -> list[Renderable]:
     several = len(result.outputs) > 1
     for outcome in result.outputs:
         parts += [title(shortened(outcome.name))] if several else []
-        parts += [_budget(outcome.budget, precision), "", *_lines(outcome, precision)]
+        parts += [_budget_table(outcome.budget, precision), "", *_lines(outcome, precision)]
     if several:
         names = [shortened(output.name, 20) for output in result.outputs]
         rows = [[name, *(human(number, 3) for number in row)] for name, row in zip(names, result.correlation, strict=True)]
@@ -26,7 +26,8 @@ def tables(result: Propagation, precision: int) -> list[Renderable]:
     return parts
 
 
-def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
+def _budget_table(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
+    """Return the table of a budget; rows that are not of quantities have a contribution and a share only."""
     has_dof = any(math.isfinite(row.get("dof", math.inf)) for row in budget)
     kind = "distri-\nbution" if has_dof else "distribution"  # eight columns fit into 80 characters
     columns = [Column("quantity", style="bold"), Column("estimate", NUMBER), Column("u", NUMBER), Column(kind, WORD)]
@@ -34,15 +35,17 @@ def _budget(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
     columns += [Column(header, NUMBER) for header in ("sensitivity", "c·u", "share")]
     rows = []
     for row in budget:
-        own = row["kind"] == "quantity"
-        cells = [estimate(row["value"], row["u"], precision), human(row["u"], precision), row["distribution"]] if own else [""] * 3
-        cells += [("∞" if math.isinf(row["dof"]) else human(row["dof"], 3)) if own else ""] if has_dof else []
-        cells += [human(row["sensitivity"], precision) if own else "", human(row["contribution"], precision)]
-        rows.append([row["name"], *cells, f"{percent(row['share'])} %"])
+        cells = [""] * (5 if has_dof else 4)
+        if row["kind"] == "quantity":
+            dof = ["∞" if math.isinf(row["dof"]) else human(row["dof"], 3)] if has_dof else []
+            u, sensitivity = human(row["u"], precision), human(row["sensitivity"], precision)
+            cells = [estimate(row["value"], row["u"], precision), u, row["distribution"], *dof, sensitivity]
+        rows.append([row["name"], *cells, human(row["contribution"], precision), f"{percent(row['share'])} %"])
     return Table(columns, rows)
 
 
 def _lines(outcome: Outcome, precision: int) -> list[str]:
+    """Return the result of an output in words, and what terms of second order and random trials say about it."""
     low, high = (estimate(end, outcome.u, precision) for end in outcome.interval)
     freedom = ", degrees of freedom not defined" if outcome.dof is None else ""
     if outcome.dof is not None and math.isfinite(outcome.dof):
