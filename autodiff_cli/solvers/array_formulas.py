@@ -30,7 +30,7 @@ _LARGEST = 5
 
 
 def _reduced(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]) -> Any:
-    """Join the elements along dimensions in order."""
+    """Join the elements along dimensions by a function of two elements, in order; ``keepdim`` leaves these dimensions as 1."""
     axes = dimensions(dim, x.ndim)
     others = [d for d in range(x.ndim) if d not in axes]
     shape = [x.shape[d] for d in others]
@@ -39,17 +39,17 @@ def _reduced(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]
     return reshape(joined, [1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdim else joined
 
 
-def _minors(x: Value) -> Any:
+def _determinant(x: Value) -> Any:
     """Return the determinant of each matrix by expansion along its rows; the determinants of the first rows are reused."""
     n = x.shape[-1]
     if n > _LARGEST:
         raise NotRecordable(f"the determinant of a matrix of {n} rows is not expanded")
-    minors: dict[tuple[int, ...], Any] = {(): 1.0}
+    minors: dict[tuple[int, ...], Any] = {(): 1.0}  # of the rows so far, by their columns
     for row in range(n):
         wider: dict[tuple[int, ...], Any] = {}
-        for chosen, minor in minors.items():
-            for column in set(range(n)) - set(chosen):
-                columns = tuple(sorted((*chosen, column)))
+        for narrow, minor in minors.items():
+            for column in set(range(n)) - set(narrow):
+                columns = tuple(sorted((*narrow, column)))
                 term = (-1) ** (row + columns.index(column)) * x[..., row, column] * minor
                 wider[columns] = wider[columns] + term if columns in wider else term
         minors = wider
@@ -57,26 +57,26 @@ def _minors(x: Value) -> Any:
 
 
 def _cofactors(x: Value) -> Any:
+    """Return the cofactor matrix: the determinants without row i and column j, times (-1)**(i + j)."""
     n = x.shape[-1]
+    if n == 1:
+        return x * 0 + 1
     rows = []
     for i in range(n):
-        others = [k for k in range(n) if k != i]
-        rest = stack([x[..., k, :] for k in others], -2) if others else x[..., :0, :]
-        row = []
-        for j in range(n):
-            columns = [k for k in range(n) if k != j]
-            part = stack([rest[..., k] for k in columns], -1) if columns else None
-            row.append((-1) ** (i + j) * (_minors(part) if part is not None else x[..., i, j] * 0 + 1))
-        rows.append(stack(row, -1))
+        other_rows = stack([x[..., k, :] for k in range(n) if k != i], -2)
+        parts = [stack([other_rows[..., k] for k in range(n) if k != j], -1) for j in range(n)]
+        rows.append(stack([(-1) ** (i + j) * _determinant(part) for j, part in enumerate(parts)], -1))
     return stack(rows, -2)
 
 
 def _inverse(x: Value) -> Any:
-    return mT(_cofactors(x)) / unsqueeze(unsqueeze(_minors(x), -1), -1)
+    """Return the transposed cofactor matrix divided by the determinant."""
+    return mT(_cofactors(x)) / unsqueeze(unsqueeze(_determinant(x), -1), -1)
 
 
 def _solution(x: Value, y: Value) -> Any:
-    determinant = _minors(x)
+    """Return the solution of ``x @ result = y`` by Cramer's rule; y may be a vector or a matrix of columns."""
+    determinant = _determinant(x)
     product = matmul(mT(_cofactors(x)), y)
     for _ in range(product.ndim - determinant.ndim):
         determinant = unsqueeze(determinant, -1)
@@ -84,6 +84,7 @@ def _solution(x: Value, y: Value) -> Any:
 
 
 def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
+    """Return ``sum(abs(x)**ord)**(1/ord)`` along dimensions; for 0, the number of elements that are not 0; for inf, the largest."""
     size = abs(x)
     if math.isinf(ord):
         return _reduced(size, dim, keepdim, maximum if ord > 0 else minimum)
@@ -95,9 +96,9 @@ def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
 
 
 FORMULAS: Mapping[str, Callable[..., Any]] = {
-    "det": _minors,
+    "det": _determinant,
     "cofactors": _cofactors,
-    "slogdet": lambda x: (where(_minors(x) < 0, -1.0, where(_minors(x) > 0, 1.0, 0.0)), log(abs(_minors(x)))),
+    "slogdet": lambda x: (where(_determinant(x) < 0, -1.0, where(_determinant(x) > 0, 1.0, 0.0)), log(abs(_determinant(x)))),
     "inv": _inverse,
     "solve": _solution,
     "vdot": lambda x, y: sum(x * y),

@@ -28,11 +28,9 @@ def pairs(values: Iterable[str] | Mapping[str, Any], name: str, example: str = "
         name: the setting that contains them.
         example: an example of a value for the hint of an error.
     """
-    return (
-        list(values.items())
-        if isinstance(values, Mapping)
-        else [pair for text in values for pair in split_bindings(text, name, example)]
-    )
+    if isinstance(values, Mapping):
+        return list(values.items())
+    return [pair for text in values for pair in split_bindings(text, name, example)]
 
 
 def intervals(texts: Iterable[str] | Mapping[str, str | Ends], name: str) -> dict[str, Interval]:
@@ -54,14 +52,13 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Ends], name: str) -> dic
 
 
 def _interval(variable: str, value: str | Ends, name: str) -> Interval:
+    """Return the interval of a variable, as a text or a pair in the setting ``name``, as a pair of numbers; see ``intervals``."""
     ends: Sequence[str | float | None] = (
         value.split(":") if isinstance(value, str) else value if isinstance(value, tuple | list) else ()
     )
     if len(ends) != 2:
-        raise UsageError(
-            f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'",
-            hint=f"write {setting(name, f'{variable}=0:10')}, or leave out one end: {variable}=0:",
-        )
+        message = f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'"
+        raise UsageError(message, hint=f"write {setting(name, f'{variable}=0:10')}, or leave out one end: {variable}=0:")
     low, high = (_end(end, empty, name, variable) for end, empty in zip(ends, (-math.inf, math.inf), strict=True))
     if not low < high:
         raise UsageError(f"the interval of '{variable}' in {setting(name)} is empty: {value}", hint="write the smaller end first")
@@ -69,14 +66,13 @@ def _interval(variable: str, value: str | Ends, name: str) -> Interval:
 
 
 def _end(end: str | float | None, empty: float, name: str, variable: str) -> float:
-    """Return an end of an interval as a number; ``empty`` if it is left out."""
+    """Return an end of the interval of a variable, in the setting ``name``, as a number; ``empty`` if it is left out."""
     if end is None or (isinstance(end, str) and not end.strip()):
         return empty
     value: Array = constant_value(end, name, variable) if isinstance(end, str) else np.asarray(end, float)
     if value.ndim or np.isnan(value):
-        raise UsageError(
-            f"an end of the interval of '{variable}' in {setting(name)} is not a number: {end}", hint="use two numbers"
-        )
+        message = f"an end of the interval of '{variable}' in {setting(name)} is not a number: {end}"
+        raise UsageError(message, hint="use two numbers")
     return float(value)
 
 

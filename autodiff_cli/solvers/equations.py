@@ -66,45 +66,33 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
     Raises:
         ParseError: if the text is invalid, a statement has two equals signs, or every statement is a definition.
     """
-    tokens = tokenize(source)
-    end = tokens.pop()
+    *tokens, end = tokenize(source)
     result = Equations(source, [], [])
     functions: set[str] = set()
-    texts = [token.text for token in tokens]
-    for part in ranges_between(texts, lambda i: tokens[i].kind == "_SEPARATOR"):
+    for part in ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "_SEPARATOR"):
         statement = tokens[part]
         if not statement:
             continue
-        span = (statement[0].span[0], statement[-1].span[1])
-        sides = ranges_between(texts[part], lambda i, kinds=[token.kind for token in statement]: kinds[i] == "EQUAL")  # type: ignore[misc]
-        if len(sides) > 2:
-            raise ParseError(
-                "an equation has one equals sign",
-                span=statement[sides[1].stop].span,
-                source=source,
-                hint="write two equations with ';' between them, as in x = y; y = z",
-            )
-        if len(sides) == 2 and _defines(statement[sides[0]], {*known}, functions):
-            functions.update([statement[0].text] if len(statement[sides[0]]) > 1 else [])
+        left, *right = _sides(source, statement)
+        if right and _defines(left, {*known}, functions):
+            if len(left) > 1:
+                functions.add(left[0].text)
             result.definitions.extend(parse_tokens(source, [*statement, end]).children)
-            continue
-        trees = [_expression(source, statement[side], statement) for side in sides]
-        result.equations.append(Equation(trees[0], trees[1] if len(trees) > 1 else None, span))
-    if not result.equations:
-        # The last assignment of a name is meant as an equation: the name needs a value.
-        last = result.definitions.pop() if result.definitions and result.definitions[-1].kind == "assignment" else None
-        if last is None:
-            raise ParseError(
-                "the program defines names and functions, but states no equation"
-                if result.definitions
-                else "the expression is empty",
-                span=(0, len(source)),
-                source=source,
-                hint="add ';' and an equation or an expression, for example x**2 = 2",
-            )
-        name, right = last.children
-        result.equations.append(Equation(Syntax("name", [name], "", name.span), right, last.span))
-    return result
+        else:
+            trees = [_expression(source, side, statement) for side in (left, *right)]
+            span = (statement[0].span[0], statement[-1].span[1])
+            result.equations.append(Equation(trees[0], trees[1] if right else None, span))
+    if result.equations:
+        return result
+    if not result.definitions or result.definitions[-1].kind != "assignment":
+        stated = "the program defines names and functions, but states no equation"
+        message = stated if result.definitions else "the expression is empty"
+        hint = "add ';' and an equation or an expression, for example x**2 = 2"
+        raise ParseError(message, span=(0, len(source)), source=source, hint=hint)
+    # The last assignment of a name is meant as an equation: the name needs a value.
+    *definitions, last = result.definitions
+    name, value = last.children
+    return Equations(source, definitions, [Equation(Syntax("name", [name], "", name.span), value, last.span)])
 
 
 def names_in(*trees: Syntax) -> list[str]:
@@ -112,8 +100,17 @@ def names_in(*trees: Syntax) -> list[str]:
     return list(dict.fromkeys(node.text for tree in trees for node in walk(tree) if node.kind == "NAME"))
 
 
+def _sides(source: str, statement: list[Syntax]) -> list[list[Syntax]]:
+    """Return the tokens of a statement on both sides of its equals sign, or all of them if there is none."""
+    sides = ranges_between([token.text for token in statement], lambda i: statement[i].kind == "EQUAL")
+    if len(sides) > 2:
+        hint = "write two equations with ';' between them, as in x = y; y = z"
+        raise ParseError("an equation has one equals sign", span=statement[sides[1].stop].span, source=source, hint=hint)
+    return [statement[side] for side in sides]
+
+
 def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
-    """Return whether the tokens before an equals sign are a new name, several names, or a new function of names."""
+    """Return whether the tokens before an equals sign are a name not ``known``, several names, or a new function of names."""
     kinds = [token.kind for token in left]
     if kinds == ["NAME"]:
         return left[0].text not in known
@@ -123,10 +120,10 @@ def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
 
 
 def _expression(source: str, tokens: list[Syntax], statement: list[Syntax]) -> Syntax:
+    """Return the tree of one side of a statement; raise an error if it has no tokens."""
     if not tokens:
         sign = next(token for token in statement if token.kind == "EQUAL")
-        raise ParseError(
-            "a side of the equation is missing", span=sign.span, source=source, hint="write an expression on both sides of ="
-        )
+        message = "a side of the equation is missing"
+        raise ParseError(message, span=sign.span, source=source, hint="write an expression on both sides of =")
     closing = Syntax("$END", [], "", (tokens[-1].span[1], tokens[-1].span[1]))
     return parse_tokens(source, [*tokens, closing]).children[0]

@@ -68,20 +68,21 @@ def is_continuous_everywhere(program: Syntax) -> bool:
 
 
 def _on_line(x: Vector, i: int, value: float) -> Vector:
+    """Return the point x with another value of variable i."""
     moved = x.copy()
     moved[i] = value
     return moved
 
 
 def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
-    """Return pairs of floats between which a function may not be continuous."""
+    """Return neighbouring floats, the first and the last, between which a function of variable i may not be continuous."""
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))
 
     def outermost(low: float, high: float, side: int) -> tuple[float, float]:
         while low < (middle := low / 2 + high / 2) < high:
-            halves = [(low, middle), (middle, high)][::side]
+            halves = [(low, middle), (middle, high)][::side]  # first the lower half if the side is 1, the upper one if -1
             low, high = halves[0] if not is_regular(*halves[0]) else halves[1]
         return low, high
 
@@ -92,7 +93,7 @@ def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -
 
 
 def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float) -> Discontinuity | None:
-    """Examine the values on both sides of two close floats."""
+    """Return the discontinuity between two close values of variable i, or ``None``, from the values on both sides of them."""
     if max(abs(low), abs(high)) < _NEAR_0:  # outward rounding cannot tell subnormal numbers from 0
         low = high = 0.0
     size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])
@@ -113,18 +114,27 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
     def evaluations() -> Iterator[Evaluation]:
         return (system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high})
 
-    for j in range(system.count if all(inside) else 0):
+    if not all(inside):
+        return None
+    if (limits := _limits_of_jump(left, right, here, steps, high - low)) is not None:
+        # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
+        is_continuous = system.tape is None and all(map(is_exactly_continuous, evaluations()))
+        return None if is_continuous else Discontinuity("jump", where, *limits)
+    if enclosure is None:
+        return None
+    return next((hidden for evaluation in evaluations() if (hidden := exact_jump(evaluation)) is not None), None)
+
+
+def _limits_of_jump(
+    left: list[Vector], right: list[Vector], here: list[Vector], steps: list[float], gap: float
+) -> tuple[float, float] | None:
+    """Return the limits of the first function that jumps at two floats with a gap, ``here``, from values ``steps`` beside them."""
+    for j in range(len(here[0])):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
         for value in (float(point[j]) for point in here):
-            result = jump(before, after, value)
+            limits = jump(before, after, value)
             # Neighbouring floats may have different values of a continuous function.
-            if result is None or abs(result[1] - result[0]) <= 4 * steep * (high - low):
-                continue
-            # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
-            if system.tape is None and all(map(is_exactly_continuous, evaluations())):
-                return None
-            return Discontinuity("jump", where, *result)
-    if enclosure is None or not all(inside):
-        return None
-    return next((hidden for evaluation in evaluations() if (hidden := exact_jump(evaluation)) is not None), None)
+            if limits is not None and abs(limits[1] - limits[0]) > 4 * steep * gap:
+                return limits
+    return None

@@ -114,14 +114,15 @@ class System:
         """Return the Hessian matrix of the sum of ``weights[i]*F[i]`` at a point, of shape (n, n); the weights are 1 by default."""
         weights = np.ones(self.count) if weights is None else weights
         if self._formula is not None:
-            result = self._timed(self._formula, x)
+            result = self._hessian_by(self._formula, x)
             if result is not None:
                 return np.asarray(result * weights[0])
         matrix = np.zeros((len(x), len(x)))
         matrix[np.tril_indices(len(x))] = self.columns(x[:, None], "hessian", w=weights)[:, 0]
         return matrix + np.tril(matrix, -1).T
 
-    def _timed(self, function: HessianFunction, x: Vector) -> Matrix | None:
+    def _hessian_by(self, function: HessianFunction, x: Vector) -> Matrix | None:
+        """Return the Hessian matrix at a point by a formula, counted and timed; ``None`` where the formula does not hold."""
         self.evaluations += 1
         begun = time.thread_time()
         try:
@@ -224,6 +225,7 @@ class System:
             return None
 
     def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
+        """Return the variables and the results on a new tape, see ``tape``; ``formulas`` replace primitives, by their names."""
         if len(self.start) > MOST_TRACED or self._formula is not None:
             return None
         try:
@@ -251,7 +253,7 @@ class System:
         return None if self.tape is None else self._programs[kind]
 
     def _eager(self, kind: str, x: Vector, v: Vector | None = None, w: Vector | None = None) -> Vector:
-        """Compute results at one point without a tape; nan where a matrix is singular."""
+        """Return the results of a kind at one point without a tape, see ``columns``; nan where a matrix is singular."""
         n = len(x)
         try:
             outputs, leaves = self._outputs(x, kind != "values")
@@ -260,33 +262,32 @@ class System:
             inputs = list(leaves.values())
             if kind == "jacobian":
                 return _jacobian(outputs, inputs)[:, : self.active].ravel()
-            vector = None if v is None else [tensor_on(part) for part in self.named(v).values()]
-            weights = np.eye(self.count) if w is None else w[None]
-            totals = [self._sum(outputs, row) for row in weights]
+            weights = np.eye(self.count) if w is None else w[None]  # without weights, each function is a sum of its own
+            totals = [self._weighted_sum(outputs, row) for row in weights]
             if kind == "hessian":
                 return _jacobian(jacobian_of(totals[0], inputs, create_graph=True), inputs)[np.tril_indices(n)]
-            assert vector is not None
+            assert v is not None
+            direction = [tensor_on(part) for part in self.named(v).values()]
             if kind == "third":
-                products = [hessian_vector(total, inputs, vector, create_graph=True) for total in totals]
-                totals = [sum((a * b).sum() for a, b in zip(parts, vector, strict=True)) for parts in products]
+                products = [hessian_vector(total, inputs, direction, create_graph=True) for total in totals]
+                totals = [sum((a * b).sum() for a, b in zip(parts, direction, strict=True)) for parts in products]
                 return _jacobian(totals, inputs).ravel()
-            return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, vector)])
+            return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, direction)])
         except LinAlgError:
             return np.full({"values": self.count, "hessian": n * (n + 1) // 2, "product": n}.get(kind, self.count * n), np.nan)
 
     def _outputs(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Evaluate the programs eagerly; return their results, and the leaves that they were computed from."""
+        """Evaluate the programs eagerly; return their results, which must have the shapes at the start, and the leaves by name."""
         outputs, leaves = self._evaluated(x, differentiable)
         for output, shape in zip(outputs, self.result_shapes, strict=True):
             if output.shape != shape:
-                raise ShapeError(
-                    "the shape of the result depends on the values: "
-                    f"it is {list(shape)} at the start, and {list(output.shape)} later",
-                    hint="write branches with results of one shape",
-                )
+                shapes = f"it is {list(shape)} at the start, and {list(output.shape)} later"
+                message = f"the shape of the result depends on the values: {shapes}"
+                raise ShapeError(message, hint="write branches with results of one shape")
         return outputs, leaves
 
     def _evaluated(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """As ``_outputs``, without a check of the shapes; ``differentiable`` says whether the evaluation is recorded."""
         kind = np.dtype(np.float64)
         leaves = new_leaves(self.named(x), kind, self.names if differentiable else ())
         outputs = []
@@ -298,8 +299,8 @@ class System:
         return outputs, leaves
 
     @staticmethod
-    def _sum(outputs: list[Tensor], weights: Vector) -> Tensor:
-        """Return the weighted sum of the elements of the outputs."""
+    def _weighted_sum(outputs: list[Tensor], weights: Vector) -> Tensor:
+        """Return the sum of the m elements of the outputs, each times its weight."""
         total = tensor_on(np.zeros(()))
         for output in outputs:
             part, weights = np.split(weights, [output.numel()])
@@ -308,7 +309,7 @@ class System:
 
 
 def _jacobian(outputs: Sequence[Tensor], inputs: list[Tensor]) -> Matrix:
-    """Return the derivatives of all elements of outputs with respect to all elements of inputs."""
+    """Return the derivatives of all elements of outputs with respect to all elements of inputs, as one matrix."""
     blocks = [[np.reshape(block._data, (output.numel(), -1)) for block in jacobian_of(output, inputs)] for output in outputs]
     return np.vstack([np.hstack(row) for row in blocks])
 
@@ -337,21 +338,23 @@ def second_along(operand: Operand, by: list[Instruction]) -> Operand:
 
 
 def _product(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
+    """Append the product of the Hessian matrix of the weighted sum of the functions with the direction ``v:i``."""
     return [_along(slope, by) for slope in gradient(_weighted(by, functions), by)]
 
 
 def _hessian(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
+    """Append the lower triangle of the Hessian matrix of the weighted sum of the functions, row by row."""
     slopes = gradient(_weighted(by, functions), by)
     return [derivative for i, slope in enumerate(slopes) for derivative in gradient(slope, by[: i + 1])]
 
 
 _RESULTS: dict[str, Results] = {
-    "values": lambda by, of, active: of,
-    "jacobian": lambda by, of, active: [slope for each in of for slope in gradient(each, by[:active])],
-    "whole_jacobian": lambda by, of, active: [slope for each in of for slope in gradient(each, by)],
-    "linear": lambda by, of, active: [*of, *(slope for each in of for slope in gradient(each, by[:active]))],
+    "values": lambda by, functions, active: functions,
+    "jacobian": lambda by, functions, active: [slope for f in functions for slope in gradient(f, by[:active])],
+    "whole_jacobian": lambda by, functions, active: [slope for f in functions for slope in gradient(f, by)],
+    "linear": lambda by, functions, active: [*functions, *(slope for f in functions for slope in gradient(f, by[:active]))],
     "hessian": _hessian,
-    "third": lambda by, of, active: [slope for each in of for slope in gradient(second_along(each, by), by)],
+    "third": lambda by, functions, active: [slope for f in functions for slope in gradient(second_along(f, by), by)],
     "product": _product,
 }
 """The functions that append the results of each kind to a tape, given the variables, the functions and ``System.active``."""
