@@ -15,8 +15,8 @@ from autodiff_cli.ops.linalg import matmul
 
 def _dropout_factors(x: Tensor, p: float) -> Tensor:
     """Return the factors of dropout: 0 with probability ``p``, else ``1/(1 - p)``."""
-    drawn = default_generator.numpy.random(tuple(x.shape)) >= p
-    return tensor_on((drawn * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])
+    is_kept = default_generator.numpy.random(tuple(x.shape)) >= p
+    return tensor_on((is_kept * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])
 
 
 @takes(p=NUMBER)
@@ -46,10 +46,11 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """Return the attention of ``ops`` whose weights are dropped with probability ``dropout_p``."""
+    """Return the attention of ``ops`` whose weights are dropped with probability ``dropout_p``; grouped queries have no dropout."""
+    result: Tensor
     if not dropout_p or enable_gqa:
-        result: Tensor = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
-        return result
-    weights = attention_weights(query, key, value, attn_mask, is_causal, scale, False)
-    made: Tensor = matmul(dropout(weights, dropout_p), value)
-    return made
+        result = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+    else:
+        weights = attention_weights(query, key, value, attn_mask, is_causal, scale, False)
+        result = matmul(dropout(weights, dropout_p), value)
+    return result

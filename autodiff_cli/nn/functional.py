@@ -44,7 +44,7 @@ prelu = _with(_layer_rules.prelu, "input weight")
 
 
 def _with_implicit_dimension(function: _Any) -> _Any:
-    """Return a function along a dimension that PyTorch chooses, with a warning, if it is left out."""
+    """Return a function along a dimension; if that is left out, it is the one that PyTorch chooses, with a warning."""
 
     def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
         if dim is None:
@@ -70,7 +70,6 @@ softmin = _with_implicit_dimension(_layer_rules.softmin)
 
 _REDUCTION = "size_average reduce reduction"
 
-
 mse_loss = _with(_loss_rules.mse_loss, f"input target {_REDUCTION}")
 l1_loss = _with(_loss_rules.l1_loss, f"input target {_REDUCTION}")
 smooth_l1_loss = _with(_loss_rules.smooth_l1_loss, f"input target {_REDUCTION} beta")
@@ -89,8 +88,6 @@ margin_ranking_loss = _with(_loss_rules.margin_ranking_loss, f"input1 input2 tar
 soft_margin_loss = _with(_loss_rules.soft_margin_loss, f"input target {_REDUCTION}")
 cosine_embedding_loss = _with(_loss_rules.cosine_embedding_loss, f"input1 input2 target margin {_REDUCTION}", input2="x2")
 triplet_margin_loss = _with(_loss_rules.triplet_margin_loss, f"anchor positive negative margin p eps swap {_REDUCTION}")
-
-
 multi_margin_loss = _with(_loss_rules.multi_margin_loss, f"input target p margin weight {_REDUCTION}")
 multilabel_margin_loss = _with(_loss.multilabel_margin_loss, f"input target {_REDUCTION}")
 multilabel_soft_margin_loss = _with(_loss_rules.multilabel_soft_margin_loss, f"input target weight {_REDUCTION}")

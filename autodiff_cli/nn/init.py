@@ -60,7 +60,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 _GAINS = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "selu": 3.0 / 4}
-_UNIT = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+_UNIT_GAIN = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
 @checks(nonlinearity=TEXT, param=optional(NUMBER))
@@ -76,14 +76,16 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity in _UNIT:
+    if nonlinearity in _UNIT_GAIN:
         return 1.0
     if nonlinearity not in _GAINS:
-        raise ArgumentError(f"Unsupported nonlinearity {nonlinearity}", hint=f"use leaky_relu, {', '.join((*_GAINS, *_UNIT[:2]))}")
+        message = f"Unsupported nonlinearity {nonlinearity}"
+        raise ArgumentError(message, hint=f"use leaky_relu, {', '.join((*_GAINS, *_UNIT_GAIN[:2]))}")
     return _GAINS[nonlinearity]
 
 
 def _input_and_output_counts(tensor: Tensor) -> tuple[int, int]:
+    """Return how many inputs and outputs one element of weights of shape (outputs, inputs, *field) connects: the fans."""
     if tensor.ndim < 2:
         raise ArgumentError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
@@ -91,7 +93,7 @@ def _input_and_output_counts(tensor: Tensor) -> tuple[int, int]:
 
 
 def _fan_count(tensor: Tensor, mode: str) -> int:
-    """Return the number of inputs or of outputs, as ``mode`` says."""
+    """Return the number of inputs or of outputs, as ``mode``, ``fan_in`` or ``fan_out``, says; at least 1."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ArgumentError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     return max(_input_and_output_counts(tensor)[mode.lower() == "fan_out"], 1)  # a tensor without elements stays as it is
@@ -114,7 +116,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
-    """Draw the elements uniformly, with the variance ``gain**2/inputs``."""
+    """Draw the elements uniformly, with the variance ``gain**2/inputs``; ``a`` is the slope of ``leaky_relu``."""
     bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / _fan_count(tensor, mode))
     return uniform_(tensor, -bound, bound, generator)
 
@@ -123,5 +125,5 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
-    """Draw the elements from a normal distribution with the variance ``gain**2/inputs``."""
+    """Draw the elements from a normal distribution with the variance ``gain**2/inputs``; ``a`` is the slope of ``leaky_relu``."""
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan_count(tensor, mode)), generator)

@@ -6,7 +6,7 @@ are not among them, and the parameter for the tensor is ``x``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff_cli.autograd.tensor import Tensor
@@ -29,27 +29,13 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     names = parameters.split()
 
     def call(*args: object, **kwargs: object) -> Any:
-        if len(args) > len(names):
-            raise ArgumentError(
-                f"{call.__name__} takes {len(names)} arguments at most, not {len(args)}", hint=f"they are {', '.join(names)}"
-            )
-        if len(args) > 2 and names[2] != "reduction" and isinstance(args[2], str) and "reduction" in names:
-            args, kwargs = args[:2], {"reduction": args[2], **kwargs}  # as in the language
-        arguments: dict[str, Any] = dict(zip(names, args, strict=False))
-        for name, value in kwargs.items():
-            if name in arguments:
-                raise ArgumentError(f"{call.__name__}() got multiple values for argument '{name}'")
-            if name not in names:
-                raise ArgumentError(
-                    f"{call.__name__}() got an unexpected keyword argument '{name}'", hint=f"it has {', '.join(names)}"
-                )
-            arguments[name] = value
+        arguments = _arguments_by_name(function.__name__, names, args, kwargs)
         in_place = arguments.pop("inplace", False)
         for name in _DEPRECATED:
             if arguments.pop(name, None) is not None:
                 raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
         if names[0] not in arguments:
-            raise ArgumentError(f"{call.__name__}() missing 1 required positional argument: '{names[0]}'")
+            raise ArgumentError(f"{function.__name__}() missing 1 required positional argument: '{names[0]}'")
         tensor = arguments.pop(names[0])
         values = {renamed.get(name, name): value for name, value in arguments.items()}
         if in_place and isinstance(tensor, Tensor):
@@ -59,3 +45,20 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     return call
+
+
+def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    """Return the arguments of a function by name; a text as the third argument may be ``reduction``, as in the language."""
+    if len(args) > len(names):
+        message = f"{function} takes {len(names)} arguments at most, not {len(args)}"
+        raise ArgumentError(message, hint=f"they are {', '.join(names)}")
+    if len(args) > 2 and names[2] != "reduction" and isinstance(args[2], str) and "reduction" in names:
+        args, kwargs = args[:2], {"reduction": args[2], **kwargs}
+    arguments: dict[str, Any] = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name in arguments:
+            raise ArgumentError(f"{function}() got multiple values for argument '{name}'")
+        if name not in names:
+            raise ArgumentError(f"{function}() got an unexpected keyword argument '{name}'", hint=f"it has {', '.join(names)}")
+        arguments[name] = value
+    return arguments

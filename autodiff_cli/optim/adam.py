@@ -11,7 +11,7 @@ from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.creation import zeros_like
 from autodiff_cli.ops.rules.comparison import maximum
 from autodiff_cli.ops.rules.elementary import sqrt
-from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate
+from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, check_rate
 
 
 class Adam(Optimizer):
@@ -50,7 +50,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        checked_rate(lr)
+        check_rate(lr)
         if not eps >= 0:
             raise ArgumentError(f"Invalid epsilon value: {eps}")
         for i, beta in enumerate(betas):
@@ -58,25 +58,22 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {i}: {beta}")
         if not weight_decay >= 0:
             raise ArgumentError(f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
-        )
+        options: Group = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+        }
+        options |= {"foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused}
+        super().__init__(params, {**options, "decoupled_weight_decay": decoupled_weight_decay})
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step; see ``Optimizer.updated``."""
+        """Return the parameter after one step, and change its state; see ``Optimizer.updated``.
+
+        Source: Kingma and Ba, "Adam: a method for stochastic optimization" (2015).
+        """
         if not state:
             state["step"] = new_tensor(0.0)
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(tensor), zeros_like(tensor)

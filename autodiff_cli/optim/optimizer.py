@@ -40,10 +40,8 @@ class Optimizer:
     @checks(params=PARAMETERS, defaults=VALUES)
     def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise ArgumentError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor",
-                hint="put the tensor into a list",
-            )
+            message = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"
+            raise ArgumentError(message, hint="put the tensor into a list")
         self.defaults: Group = dict(defaults)
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -61,27 +59,17 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
-        params = param_group.get("params")
-        if not isinstance(params, Iterable):
-            raise ArgumentError("a group of parameters needs a list of tensors under the key 'params'")
-        if isinstance(params, (set, frozenset)):
-            raise ArgumentError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-                "change between runs. Please use a list instead."
-            )
-        tensors = [params] if isinstance(params, Tensor) else list(params)
-        group = dict(param_group)
-        if tensors and all(isinstance(one, tuple) for one in tensors):
-            group["param_names"] = [name for name, _ in tensors]
-            tensors = [tensor for _, tensor in tensors]
+        group = {**param_group, "params": _as_list(param_group.get("params"))}
+        if group["params"] and all(isinstance(parameter, tuple) for parameter in group["params"]):
+            group["param_names"], group["params"] = ([*column] for column in zip(*group["params"], strict=True))
+        for name, default in self.defaults.items():
+            group.setdefault(name, default)
+        tensors = group["params"]
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise ArgumentError(f"optimizer can only optimize Tensors, but one of the params is {type_name(tensor)}")
-            if not (group.get("differentiable", self.defaults.get("differentiable")) or tensor.is_leaf or tensor.retains_grad):
+            if not (group.get("differentiable") or tensor.is_leaf or tensor.retains_grad):
                 raise ArgumentError("can't optimize a non-leaf Tensor", hint="call detach().requires_grad_() on it first")
-        group["params"] = tensors
-        for name, default in self.defaults.items():
-            group.setdefault(name, default)
         known = {id(tensor) for other in self.param_groups for tensor in other["params"]}
         if known & {id(tensor) for tensor in tensors}:
             raise ArgumentError("some parameters appear in more than one parameter group")
@@ -134,7 +122,19 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def checked_rate(lr: float | Tensor) -> None:
+def _as_list(params: object) -> list[Any]:
+    """Return the parameters of a group, a tensor or an ordered collection, as a list."""
+    if not isinstance(params, Iterable):
+        raise ArgumentError("a group of parameters needs a list of tensors under the key 'params'")
+    if isinstance(params, (set, frozenset)):
+        raise ArgumentError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+            "change between runs. Please use a list instead."
+        )
+    return [params] if isinstance(params, Tensor) else list(params)
+
+
+def check_rate(lr: float | Tensor) -> None:
     """Check a learning rate, which is a number or a tensor with one element.
 
     Raises:

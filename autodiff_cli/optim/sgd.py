@@ -6,7 +6,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import NUMBER
 from autodiff_cli.autograd.primitives.interface_kinds import RATE, checks
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError
-from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, checked_rate
+from autodiff_cli.optim.optimizer import Group, Optimizer, Parameters, State, check_rate
 
 
 class SGD(Optimizer):
@@ -42,30 +42,20 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        checked_rate(lr)
+        check_rate(lr)
         if momentum < 0:
             raise ArgumentError(f"Invalid momentum value: {momentum}")
         if weight_decay < 0:
             raise ArgumentError(f"Invalid weight_decay value: {weight_decay}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ArgumentError("Nesterov momentum requires a momentum and zero dampening")
+        options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov}
         super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
+            params, {**options, "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused}
         )
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step; see ``Optimizer.updated``."""
+        """Return the parameter after one step, and keep the velocity as ``momentum_buffer``; see ``Optimizer.updated``."""
         if group["weight_decay"]:
             grad = grad + tensor * group["weight_decay"]
         momentum = group["momentum"]
