@@ -1,4 +1,4 @@
-"""Adam, and AdamW, whose weight decay does not pass through the moments."""
+"""Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter, 2019), whose weight decay does not pass through the moments."""
 
 from __future__ import annotations
 
@@ -70,10 +70,7 @@ class Adam(Optimizer):
         super().__init__(params, {**options, "decoupled_weight_decay": decoupled_weight_decay})
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step, and change its state; see ``Optimizer.updated``.
-
-        Source: Kingma and Ba, "Adam: a method for stochastic optimization" (2015).
-        """
+        """Return the parameter after one step, and change its state; see ``Optimizer.updated``."""
         if not state:
             state["step"] = new_tensor(0.0)
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(tensor), zeros_like(tensor)

@@ -14,8 +14,8 @@ from autodiff_cli.data.columns import DATA
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.fitting.arguments import fit_problem
-from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import CONVERGED, MOST, MOST_STEPS, Minimization, Minimizer
-from autodiff_cli.solvers.fitting.groups import SAME, GroupFit, SharedFit, fit_groups
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import CONVERGED, MOST, MOST_STEPS, SAME, Minimization, Minimizer
+from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit, fit_groups
 from autodiff_cli.solvers.fitting.predictions import derived_quantity, predict_with_bands, profiles
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.result import Fit, judge

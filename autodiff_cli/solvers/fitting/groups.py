@@ -14,6 +14,7 @@ from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import (
     MOST,
     NOT_FINITE,
+    SAME,
     Minimization,
     Minimizer,
     Optimality,
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 15
 """The number of rows that one thread computes at a time."""
-SAME = 1e-9
-"""The relative difference of objectives above which one of two minima is smaller."""
+
 VERDICTS = {
     "singular": "the data do not determine all parameters",
     "saddle": "the point is not a minimum: the exact Hessian is not positive definite",

@@ -273,10 +273,7 @@ def profiles(fit: Fit) -> dict[str, Ends]:
 
 
 class _Profile:
-    """The profile of parameter ``i`` on one side: tau, the root of the increase of the sum of squares in units of the variance.
-
-    The other parameters are minimised over at each value of the parameter.  An end of the interval is where tau is ``fit.k``.
-    """
+    """The profile of parameter ``i``: tau, the root of the increase of the minimal sum of squares in units of the variance."""
 
     def __init__(self, fit: Fit, i: int) -> None:
         self._fit, self._i = fit, i

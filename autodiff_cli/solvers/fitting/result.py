@@ -12,7 +12,7 @@ import numpy as np
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.note_phrases import Note, note
-from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Optimality, determined, optimality
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import SAME, Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.solvers.fitting.statistics import covariances, curvature, noisy, quantile, refined_solution, residual_statistics
 from autodiff_cli.solvers.solution import Solution, by_names
@@ -247,8 +247,7 @@ PART = 1e-4
 """The smallest relative change of a parameter along a direction that counts."""
 TINY = 1e-100
 """The size below which a parameter counts as 0."""
-SAME = 1e-9
-"""The largest relative difference of two values of the objective that are equal up to rounding."""
+
 
 _PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], ...] = (
     ("{}*{}", lambda a, b, t: (a * t, b / t)),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.errors import NotSolved, setting
-from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import Minimizer
+from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import SAME, Minimizer
 from autodiff_cli.solvers.fitting.problem import FitProblem
 from autodiff_cli.wording import listed
 
@@ -63,7 +63,7 @@ def with_starts(problem: FitProblem) -> FitProblem:
             raise NotSolved(message, hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}")
         best, steps = (best[:SOLVED], STEPS) if is_fast else (best[:FEW_SOLVED], FEW_STEPS)
         minima = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in best]
-    is_least = np.array(minima) <= min(minima) * (1 + 1e-9) + 1e-300  # up to rounding errors
+    is_least = np.array(minima) <= min(minima) * (1 + SAME) + 1e-300
     chosen = (float(f"{value:.4g}") for value in best[int(np.argmax(is_least))])
     return replace(problem, start={**problem.start, **dict(zip(problem.free, chosen, strict=True))}, tried=len(best))
 

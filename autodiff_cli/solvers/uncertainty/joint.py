@@ -10,6 +10,7 @@ import numpy as np
 from autodiff_cli.errors import UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import constant_value
 from autodiff_cli.language.tree import split_outside_brackets
+from autodiff_cli.solvers.uncertainty.covariances import NOTHING, Estimates
 from autodiff_cli.solvers.uncertainty.distributions import Distribution
 from autodiff_cli.solvers.uncertainty.quantities import quantities
 from autodiff_cli.suggest import suggestion
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from autodiff_cli.arrays import Matrix, Vector
-    from autodiff_cli.solvers.uncertainty.covariances import Estimates
     from autodiff_cli.solvers.uncertainty.quantities import Array, Stated
 
     Correlations = Mapping[str, float] | Mapping[tuple[str, str], float]
@@ -106,7 +106,7 @@ def joint_distribution(
     u: Mapping[str, str | ArrayLike],
     dof: Mapping[str, str | ArrayLike],
     corr: Correlations,
-    known: Estimates | None,
+    known: Estimates = NOTHING,
 ) -> Joint:
     """Return the joint distribution of quantities.
 
@@ -120,7 +120,7 @@ def joint_distribution(
     """
     inputs = quantities(at, u, dof, known)
     labels, distributions = inputs.labels, inputs.distributions
-    matrix = correlation_matrix(labels, distributions, corr, None if known is None else _known_correlations(labels, known))
+    matrix = correlation_matrix(labels, distributions, corr, _known_correlations(labels, known))
     x = np.concatenate([np.zeros(0), *(value.ravel() for value in inputs.values.values())])
     return Joint(inputs.values, labels, x, [distributions.get(label, Distribution()) for label in labels], matrix)
 

@@ -19,7 +19,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.solvers.equations import names_in
 from autodiff_cli.solvers.system import MOST_TRACED, System
 from autodiff_cli.solvers.uncertainty import law
-from autodiff_cli.solvers.uncertainty.covariances import covariance
+from autodiff_cli.solvers.uncertainty.covariances import NOTHING, covariance
 from autodiff_cli.solvers.uncertainty.joint import Joint, joint_distribution
 from autodiff_cli.solvers.uncertainty.monte_carlo import compare, samples
 from autodiff_cli.solvers.uncertainty.outputs import ProgramOutput, outputs
@@ -124,8 +124,8 @@ def propagate(
                 raise UsageError(f"{setting(name)} does not apply to rows", hint="leave it out, or compute one row without data")
         return propagate_columns(expression, data, at or {}, const or {}, u or {}, corr or {}, order)
     tree = parse(expression)
-    used = names_in(tree)
-    inputs = joint_distribution(at or {}, u or {}, dof or {}, corr or {}, None if cov is None else covariance(cov).restricted(used))
+    known = NOTHING if cov is None else covariance(cov).restricted(names_in(tree))
+    inputs = joint_distribution(at or {}, u or {}, dof or {}, corr or {}, known)
     parts = outputs(expression, tree, inputs.values)
     system = System(expression, [output.program for output in parts], inputs.values, const)
     if not inputs.u.any():

@@ -53,7 +53,7 @@ class Quantities(NamedTuple):
 
 
 def quantities(
-    at: Mapping[str, Stated], u: Mapping[str, str | ArrayLike], dof: Mapping[str, str | ArrayLike], known: Estimates | None = None
+    at: Mapping[str, Stated], u: Mapping[str, str | ArrayLike], dof: Mapping[str, str | ArrayLike], known: Estimates = NOTHING
 ) -> Quantities:
     """Return the quantities in values, uncertainties and degrees of freedom, each by name.
 
@@ -68,7 +68,7 @@ def quantities(
         ShapeError: if the shapes of a value and its uncertainties differ.
         UnknownName: if a name in ``u`` or ``dof`` does not have a value.
     """
-    known = NOTHING if known is None else known
+
     stated = {name: _stated_quantity(statement, name) for name, statement in at.items()}
     for name in known.values:
         _require_new(name, stated, "value", "at")

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 PREFIX = "u_"
 """The beginning of the name of a column with standard uncertainties."""
-
-
 _MOST_TERMS = 100
 """The maximum number of derivatives that are computed only to judge whether first order is enough."""
 _ROWS = 8_192

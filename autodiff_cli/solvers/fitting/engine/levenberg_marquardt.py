@@ -30,6 +30,8 @@ ACCELERATION = 0.75
 """The maximum length of the acceleration of a step, relative to half of the step (the alpha of Transtrum and Sethna)."""
 NEAR = 1e-3
 """The relative offset at which Newton steps are tried for the first time."""
+SAME = 1e-9
+"""The relative difference up to which two values of an objective are equal: more of it may be rounding."""
 EPSILON = float(np.finfo(float).eps)
 MOST_STEPS = 10_000
 MOST_NEWTON = 30
@@ -141,8 +143,7 @@ class Minimizer:
     def _try_steps(self, active: Indices, part: SumOfSquares, reduced: Linear, free: Mask, going: Mask) -> Mask:
         """Take a damped step of those active problems that are ``going``, if it decreases the objective, and adapt the damping.
 
-        The active problems have the objectives ``part``, and the linear problems ``reduced`` of the free parameters.  Return which
-        of them have stalled: their steps are too short to move the point.
+        Return which problems have stalled: their steps are too short to move the point.
         """
         point = self.point[active]
         d = np.where(self.scale[active] > 0, self.scale[active], 1.0)

@@ -53,16 +53,13 @@ class Reduced(SumOfSquares):
         self._least = np.inf
 
     def own(self, p: Matrix) -> Matrix:
-        """Return the own parameters of the blocks at the minimum for given shared parameters, of shape (B, k), and keep them.
-
-        If a block is not finite, the starts are returned, and the values of the objective are infinite.
-        """
+        """Return the own parameters of the blocks at the minimum for shared ones, of shape (B, k), and keep them."""
         if self._at != p.tobytes():
             self.evaluations += 1
             end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
             if (end.ended == NOT_FINITE).any():
                 self._values = np.full(len(self._start), np.inf)
-                return self._start
+                return self._start  # where a block is not finite
             self._values, self._own, self._at = end.value, end.point, p.tobytes()
             if self._values.sum() <= self._least:
                 self._start, self._least = self._own, float(self._values.sum())
