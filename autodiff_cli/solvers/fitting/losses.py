@@ -20,16 +20,8 @@ _SHAPES: dict[str, tuple[Shape, Shape, Shape]] = {
         lambda z: 1 / np.maximum(np.abs(z), 1),
         lambda z: (np.abs(z) <= 1).astype(float),
     ),
-    "soft_l1": (
-        lambda z: z * z / (np.sqrt(1 + z * z) + 1),
-        lambda z: 1 / np.sqrt(1 + z * z),
-        lambda z: (1 + z * z) ** -1.5,
-    ),
-    "cauchy": (
-        lambda z: np.log1p(z * z) / 2,
-        lambda z: 1 / (1 + z * z),
-        lambda z: (1 - z * z) / (1 + z * z) ** 2,
-    ),
+    "soft_l1": (lambda z: z * z / (np.sqrt(1 + z * z) + 1), lambda z: 1 / np.sqrt(1 + z * z), lambda z: (1 + z * z) ** -1.5),
+    "cauchy": (lambda z: np.log1p(z * z) / 2, lambda z: 1 / (1 + z * z), lambda z: (1 - z * z) / (1 + z * z) ** 2),
 }
 """For each loss L of residuals of scale 1: L(z), L'(z)/z and L''(z).  A new loss is a row, and a word in the help of --loss."""
 LOSSES = tuple(_SHAPES)

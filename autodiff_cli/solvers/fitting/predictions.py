@@ -79,7 +79,6 @@ def predict_with_bands(fit: Fit, where: Data) -> Prediction:
     """Return the predictions of a fit.
 
     Args:
-        fit: the fit.
         where: a file or arrays with the columns of the right side of the model, or a range such as ``x=0:10`` or ``x=0:10:50``.
 
     Raises:
@@ -177,7 +176,6 @@ def derived_quantity(fit: Fit, text: str) -> Record:
     """Return a quantity with its standard error and interval: ``expression``, ``value``, ``std_error``, ``interval``, ``linear``.
 
     Args:
-        fit: the fit.
         text: an expression of the parameters, and of the names and functions that the model defines.
 
     Raises:
@@ -203,7 +201,6 @@ def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: 
     """Return the values of a quantity in G groups, and their standard errors.
 
     Args:
-        problem: the problem.
         text: an expression of the parameters; see ``derived_quantity``.
         points: the free parameters of each group, of shape (G, n).
         matrices: their covariance matrices, of shape (G, n, n).

@@ -66,12 +66,7 @@ def quantile(level: float, dof: int, absolute: bool) -> float:
 
 
 def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -> tuple[Record, Record]:
-    """Return the statistics of the residuals: ``residual`` and ``statistics``.
-
-    Args:
-        problem: the problem.
-        point: the free parameters.
-        facts: the facts about the solution.
+    """Return the statistics of the residuals at a solution: ``Fit.residual`` and ``Fit.statistics``.
 
     Source of AICc: Hurvich and Tsai, "Regression and time series model selection in small samples" (1989).
     """

@@ -66,13 +66,7 @@ class Sample(NamedTuple):
 
 
 def samples(system: System, joint: Joint, count: int, seed: int) -> list[Sample]:
-    """Return the trials of each element of the results of a system.
-
-    Args:
-        system: the functions.
-        joint: the distribution of the variables.
-        count: the number of trials.
-        seed: the seed of the random numbers.
+    """Return ``count`` trials of each element of the results of a system, whose variables have a joint distribution.
 
     Raises:
         UsageError: if there are too few trials.

@@ -204,13 +204,7 @@ class _Calculation:
         return Propagation(self.expression, result, covariance, correlation, self.system.evaluations, self.notes)
 
     def check(self, result: Propagation, count: int, seed: int) -> None:
-        """Add the results of the Monte Carlo method to a result, and note the trials that are not what they should be.
-
-        Args:
-            result: the result of ``run``.
-            count: the number of trials.
-            seed: the seed of the random numbers.
-        """
+        """Add the Monte Carlo method, of ``count`` trials, to the result of ``run``; note trials that are not as stated."""
         for j in (j for group in self.joint.groups if len(group) > 1 for j in group):
             kind = self.joint.distributions[j].kind
             if kind not in ("normal", "t"):
