@@ -59,8 +59,8 @@ def eye_(tensor: Tensor) -> Tensor:
         return tensor.copy_(eye(*tensor.shape))  # type: ignore[no-any-return]
 
 
-_GAINS = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "selu": 3.0 / 4}
-_UNIT_GAIN = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+_GAINS = {"relu": math.sqrt(2), "tanh": 5 / 3, "selu": 3 / 4, **dict.fromkeys(("linear", "sigmoid", *_CONVOLUTIONS), 1.0)}
 
 
 @checks(nonlinearity=TEXT, param=optional(NUMBER))
@@ -76,11 +76,10 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity in _UNIT_GAIN:
-        return 1.0
+
     if nonlinearity not in _GAINS:
-        message = f"Unsupported nonlinearity {nonlinearity}"
-        raise ArgumentError(message, hint=f"use leaky_relu, {', '.join((*_GAINS, *_UNIT_GAIN[:2]))}")
+        names = [name for name in _GAINS if name not in _CONVOLUTIONS]
+        raise ArgumentError(f"Unsupported nonlinearity {nonlinearity}", hint=f"use leaky_relu, {', '.join(names)}")
     return _GAINS[nonlinearity]
 
 

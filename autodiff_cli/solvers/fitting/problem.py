@@ -196,9 +196,6 @@ class FitProblem:
         note = next((note for note in notes if note["kind"] in ("domain", "nonfinite", "overflow")), None)
         span = note["span"] if note else None
         values = ", ".join(f"{name}={value:g}" for name, value in zip(self.free, point, strict=True))
-        return NotSolved(
-            f"{self.data.place(row)}: {kind} is not finite at the start, {values}" + (f" ({note['message']})" if note else ""),
-            hint=f"choose other starting values with {setting('at')}",
-            span=span,
-            source=None if span is None else self.statements.source,
-        )
+        message = f"{self.data.place(row)}: {kind} is not finite at the start, {values}" + (f" ({note['message']})" if note else "")
+        source = None if span is None else self.statements.source
+        return NotSolved(message, span=span, source=source, hint=f"choose other starting values with {setting('at')}")

@@ -256,12 +256,10 @@ class _Calculation:
             if not (np.isfinite(value).all() and np.isfinite(rows).all()):
                 what = "a sensitivity is" if np.isfinite(value).all() else "the value is"
                 origin = next((remark for remark in notes if remark["kind"] in ("domain", "nonfinite")), None)
-                raise NotSolved(
-                    f"{what} not finite" + (f": {origin['message']}" if origin else ""),
-                    span=tuple(origin["span"]) if origin and origin["span"] else None,
-                    source=self.expression,
-                    hint="change the estimates: the value and the derivatives must be finite there",
-                )
+                message = f"{what} not finite" + (f": {origin['message']}" if origin else "")
+                span = tuple(origin["span"]) if origin and origin["span"] else None
+                hint = "change the estimates: the value and the derivatives must be finite there"
+                raise NotSolved(message, span=span, source=self.expression, hint=hint)
             self.notes += [remark for remark in notes if remark["kind"] == "kink"]
 
     def _budget(self, used: Collection[str], gradient: Vector, parts: Mapping[str, float]) -> list[Record]:

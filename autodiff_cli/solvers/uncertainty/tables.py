@@ -58,10 +58,8 @@ def _lines(outcome: Outcome, precision: int) -> list[str]:
     if outcome.second_order is not None:
         first = outcome.second_order["first_order"]
         verdict = "is enough" if outcome.second_order["enough"] else "is not enough"
-        lines.append(
-            f"second order: shift {human(outcome.second_order['shift'], 2)}, u {human(first['u'], precision)} becomes "
-            f"{human(outcome.u, precision)}: first order {verdict}"
-        )
+        change = f"u {human(first['u'], precision)} becomes {human(outcome.u, precision)}"
+        lines.append(f"second order: shift {human(outcome.second_order['shift'], 2)}, {change}: first order {verdict}")
     if outcome.monte_carlo is not None:
         result = outcome.monte_carlo
         low, high = (estimate(end, result["u"], precision) for end in result["interval"])
