@@ -57,11 +57,9 @@ _WORDS = {
     "return": "'return' ends a function that was defined with def, and gives its value.",
     "lambda": "'lambda g: 2*g' is a function without a name, as in y.register_hook(lambda g: 2*g).",
     "_": "'_' is the last value that was shown.",
-    "exit": "'exit', 'quit' and Ctrl-D end the session.",
-    "quit": "'exit', 'quit' and Ctrl-D end the session.",
+    **dict.fromkeys(("exit", "quit"), "'exit', 'quit' and Ctrl-D end the session."),
     "help": "'help NAME' explains a name, and 'help :COMMAND' a command.",
-    "true": "'true' and 'false' are the truth values.",
-    "false": "'true' and 'false' are the truth values.",
+    **dict.fromkeys(("true", "false"), "'true' and 'false' are the truth values."),
     "none": "'none' is the absence of a value, as in x.grad = none.",
     "save": "':save FILE' writes the session as a program for 'autodiff run'.",
 }

@@ -9,15 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    FishComplete,
-    ShellComplete,
-    ZshComplete,
-    add_completion_class,
-    shell_complete,
-)
+from click import shell_completion as click_shells
+from click.shell_completion import CompletionItem
 
 from autodiff_cli.cli.commands import cli
 from autodiff_cli.cli.completion import Items, completions
@@ -37,7 +30,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 _SPECIAL = " ()*;&<>|[]"
 
 
-class _Offers(ShellComplete):
+class _Offers(click_shells.ShellComplete):
     """The completions of this program; exceptions are ignored so that they do not disturb typing."""
 
     closes_quotes = True
@@ -53,7 +46,7 @@ class _Offers(ShellComplete):
         return items
 
 
-class Bash(_Offers, BashComplete):
+class Bash(_Offers, click_shells.BashComplete):
     """Completion for bash, which splits words at characters such as ``=`` and ``(``.
 
     The whole line is therefore parsed here, and only the part that replaces bash's word is returned.
@@ -89,18 +82,18 @@ class Bash(_Offers, BashComplete):
         return text if self._in_quotes or not any(c in text for c in _SPECIAL) else f'"{text}'
 
 
-class Zsh(_Offers, ZshComplete):
+class Zsh(_Offers, click_shells.ZshComplete):
     """Completion for zsh, with click's script."""
 
     closes_quotes = False
 
 
-class Fish(_Offers, FishComplete):
+class Fish(_Offers, click_shells.FishComplete):
     """Completion for fish, with click's script."""
 
 
 def complete(variable: str) -> int:
     """Answer the completion request in an environment variable, and return the exit code."""
     for kind in (Bash, Zsh, Fish):
-        add_completion_class(kind)
-    return shell_complete(cli, {}, "autodiff", variable, os.environ[variable])
+        click_shells.add_completion_class(kind)
+    return click_shells.shell_complete(cli, {}, "autodiff", variable, os.environ[variable])

@@ -123,13 +123,9 @@ def _brief_description(value: object) -> str:
 
 
 _KIND_PHRASES = {
-    "Tensor": "a tensor",
-    "list": "a list",
-    "Items": "a list",
-    "slice": "a slice",
-    "ellipsis": "...",
-    "UserFunction": "a function",
-    "FunctionInfo": "a function",
+    **{"Tensor": "a tensor", "slice": "a slice", "ellipsis": "..."},
+    **dict.fromkeys(("list", "Items"), "a list"),
+    **dict.fromkeys(("UserFunction", "FunctionInfo"), "a function"),
     "RemovableHandle": "the handle of a hook",
     "set_grad_enabled": "a grad mode",
 }

@@ -15,13 +15,8 @@ from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
 CONSTANTS: dict[str, float | bool | None] = {
-    "pi": math.pi,
-    "e": math.e,
-    "inf": math.inf,
-    "nan": math.nan,
-    "True": True,
-    "False": False,
-    "None": None,
+    **{"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan},
+    **{"True": True, "False": False, "None": None},
 }
 _PYTHON_MODULES = ("np", "numpy", "math", "torch", "jnp", "sp", "scipy", "sympy")
 """Python modules whose functions are often called in expressions by mistake."""

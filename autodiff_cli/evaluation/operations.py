@@ -15,16 +15,7 @@ from autodiff_cli import ops  # noqa: F401  installs the functions
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, LimitError, UnknownName
-from autodiff_cli.evaluation.coercion import (
-    as_index_key,
-    as_whole_number,
-    check_gathered_size,
-    check_result_size,
-    holds_tensor,
-    is_plain_number,
-    refusal,
-    value_description,
-)
+from autodiff_cli.evaluation import coercion
 from autodiff_cli.evaluation.tensor_log import TensorLog
 from autodiff_cli.evaluation.trace import invoke
 from autodiff_cli.language.tree import Syntax
@@ -84,13 +75,13 @@ class Operations:
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
         if tensors:
-            check_result_size(op, tensors)
+            coercion.check_result_size(op, tensors)
         try:
             result = invoke(op, arguments, keywords)
         except FOREIGN as error:
             if isinstance(error, AutodiffError):
                 raise
-            raise refusal(op.name, [*arguments, *keywords.values()], f"it is {op.signature}") from error
+            raise coercion.refusal(op.name, [*arguments, *keywords.values()], f"it is {op.signature}") from error
         result = self.list_result(result, node)
         self.tensors.trace(op, arguments, keywords, result, node)
         return result
@@ -149,10 +140,11 @@ class Operations:
             ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
         """
         for value in values:
-            if not (value is None or value is ... or is_plain_number(value) or isinstance(value, (Tensor, list, slice))):
-                raise ArgumentError(f"{value_description(value)} is not a position", hint=_INDEX_KINDS)
-        keys = [as_whole_number(key, "a position") if isinstance(key, float) else key for key in values]
-        return [as_index_key(self.tensors.as_tensor(key) if isinstance(key, list) and holds_tensor(key) else key) for key in keys]
+            if not (value is None or value is ... or coercion.is_plain_number(value) or isinstance(value, (Tensor, list, slice))):
+                raise ArgumentError(f"{coercion.value_description(value)} is not a position", hint=_INDEX_KINDS)
+        keys = [coercion.as_whole_number(key, "a position") if isinstance(key, float) else key for key in values]
+        stacked = (self.tensors.as_tensor(key) if isinstance(key, list) and coercion.holds_tensor(key) else key for key in keys)
+        return [coercion.as_index_key(key) for key in stacked]
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
         """Return ``thing[keys]`` for a tuple, a tensor or a list, which becomes a tensor."""
@@ -168,7 +160,7 @@ class Operations:
         if isinstance(thing, list):
             thing = self.tensors.as_tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):
-            what = "a plain number" if is_plain_number(thing) else value_description(thing)
+            what = "a plain number" if coercion.is_plain_number(thing) else coercion.value_description(thing)
             raise ArgumentError(f"{what} cannot be indexed", span=node.span)
         named("autodiff_cli.ops.indexing")
         return thing
@@ -207,7 +199,7 @@ def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
         if child.kind == "COLON":
             parts.append(None)
         else:
-            bound = as_whole_number(next(values), "a slice bound")
+            bound = coercion.as_whole_number(next(values), "a slice bound")
             if bound is not None and not isinstance(bound, int):
                 raise ArgumentError("a slice bound must be a whole number", span=child.span)
             parts[-1] = bound
@@ -229,7 +221,7 @@ def _tuple_items(values: tuple[Any, ...], keys: Sequence[object]) -> Any:
 
 def get_elements(tensor: Tensor, keys: list[Any]) -> Tensor:
     """Return ``tensor[keys]``, after a check of its size."""
-    check_gathered_size(tensor, keys)
+    coercion.check_gathered_size(tensor, keys)
     try:
         return tensor[tuple(keys)]
     except FOREIGN as error:
@@ -246,4 +238,4 @@ def set_elements(tensor: Tensor, keys: Sequence[Any], value: float | Tensor) -> 
 
 def _index_refusal(what: str, error: Exception, values: Sequence[object]) -> Exception:
     """Return the error to raise for ``error``: an error of this package itself, or a description of the values in its place."""
-    return error if isinstance(error, AutodiffError) else refusal(what, values, _INDEX_KINDS)
+    return error if isinstance(error, AutodiffError) else coercion.refusal(what, values, _INDEX_KINDS)

@@ -14,18 +14,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import ArgumentError, ShapeError, Span
-from autodiff_cli.evaluation.coercion import (
-    Items,
-    as_static_argument,
-    flat_items,
-    holds_tensor,
-    is_plain_number,
-    list_literal_text,
-    ragged_list_error,
-    takes_sequence,
-    value_description,
-    weak_operand,
-)
+from autodiff_cli.evaluation import coercion
 from autodiff_cli.evaluation.trace import Step, Trace
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.suggest import suggestion
@@ -128,28 +117,28 @@ class TensorLog:
         if isinstance(value, Tensor):
             return value
         value = list(value) if isinstance(value, Size) else value
-        if node is not None and isinstance(value, Items):
+        if node is not None and isinstance(value, coercion.Items):
             node = value.node or node
-        if isinstance(value, list) and holds_tensor(value):
+        if isinstance(value, list) and coercion.holds_tensor(value):
             return self._stacked(value, node)
-        if not isinstance(value, list) and not is_plain_number(value):
+        if not isinstance(value, list) and not coercion.is_plain_number(value):
             names = getattr(value, "_fields", None)
             element = f".{names[0]} or [0]" if names else "[0]"
             hint = f"take one of its elements: {element}" if isinstance(value, tuple) else None
-            raise ArgumentError(f"expected a number or a tensor, not {value_description(value)}", hint=hint)
-        if isinstance(value, list) and any(item is None for item in flat_items(value)):
+            raise ArgumentError(f"expected a number or a tensor, not {coercion.value_description(value)}", hint=hint)
+        if isinstance(value, list) and any(item is None for item in coercion.flat_items(value)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:
             tensor = new_tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
         except (ValueError, TypeError):
-            raise ragged_list_error() from None
+            raise coercion.ragged_list_error() from None
         if node is not None and isinstance(value, list):
-            self.keep(tensor, node, list_literal_text(value))
+            self.keep(tensor, node, coercion.list_literal_text(value))
         return tensor
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
         """Return the tensor of a list that contains tensors; it is listed as ``node``, or not listed for ``None``."""
-        inner = [node if isinstance(item, list) and holds_tensor(item) else None for item in items]
+        inner = [node if isinstance(item, list) and coercion.holds_tensor(item) else None for item in items]
         tensors = [self.as_tensor(item, at) for item, at in zip(items, inner, strict=True)]
         try:
             stacked: Tensor = FUNCTIONS["stack"].function(tensors)
@@ -164,12 +153,12 @@ class TensorLog:
     def _argument(self, op: FunctionInfo, parameter: str, value: object, node: Syntax) -> Any:
         """Return the argument for a parameter: a tensor, a weakly typed number, a plain value, or ``None`` if it is optional."""
         if parameter not in op.tensors:
-            return as_static_argument(value, op, parameter)
+            return coercion.as_static_argument(value, op, parameter)
         if value is None and (op.default(parameter) is not None or parameter in op.parameters[: op.required]):
             gradients = (part for part in node.children if part.kind == "attribute" and part.children[1].text == "grad")
             hint = next((f"{unparse(part)} is none: {_NO_GRAD}" for part in gradients), f"it is {op.signature}")
             raise ArgumentError(f"{op.name}: '{parameter}' must be a number or a tensor, not none", hint=hint)
-        if value is None or is_plain_number(value):
+        if value is None or coercion.is_plain_number(value):
             return value
         tensor = self.as_tensor(value, node)
         if tensor.dtype.kind == "i" and op.section not in _WITHOUT_ARITHMETIC:  # arithmetic of integers can overflow
@@ -195,7 +184,7 @@ class TensorLog:
             keywords["dtype"] = self.dtype
         elif not op.variadic and not any(isinstance(v, Tensor) for v in (*arguments, *keywords.values())):  # numbers only
             logical = op.section == "comparison"
-            arguments = [weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
+            arguments = [coercion.weak_operand(v, logical) if i < len(op.tensors) else v for i, v in enumerate(arguments)]
         if op.spread and op.parameters[-1] in keywords:  # the last parameter is positional
             arguments.append(keywords.pop(op.parameters[-1]))
         return arguments, keywords
@@ -203,13 +192,16 @@ class TensorLog:
     def _positional(self, op: FunctionInfo, values: list[Any], node: Syntax) -> list[Any]:
         """Convert positional arguments; those of a function of any number of tensors become one list."""
         parameters, count = op.parameters, len(values)
-        if takes_sequence(op, values):
+        if coercion.takes_sequence(op, values):
             if not values[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
             rest = zip(parameters[1:], values[1:], strict=False)
-            return [[self.as_tensor(v, node) for v in values[0]], *(as_static_argument(v, op, p) for p, v in rest)]
+            return [[self.as_tensor(v, node) for v in values[0]], *(coercion.as_static_argument(v, op, p) for p, v in rest)]
+        if op.variadic and not op.tensors:
+            static: list[Any] = coercion.as_static_argument(values, op, parameters[0])
+            return static
         if op.variadic:
-            return [[self.as_tensor(v, node) for v in values]] if op.tensors else as_static_argument(values, op, parameters[0])
+            return [[self.as_tensor(v, node) for v in values]]
         repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
         return [self._argument(op, p, v, node) for p, v in zip(repeated, values, strict=True)]
 
@@ -240,7 +232,7 @@ def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
     if has_tensor:
         return arguments
     logical = op.section == "comparison"
-    return [weak_operand(value, logical) for value in arguments]
+    return [coercion.weak_operand(value, logical) for value in arguments]
 
 
 _NO_GRAD = "backward stores a gradient only in a leaf, or after retain_grad()"

@@ -15,15 +15,8 @@ CONSTANTS = {"inf": r"\infty", "nan": r"\mathrm{nan}"}
 SYMBOLS = {
     **{name: rf"\{name}" for name in ("log", "ln", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det", "max", "min")},
     **{name: rf"\{name}" for name in ("sec", "csc", "cot")},
-    "asin": r"\arcsin",
-    "acos": r"\arccos",
-    "atan": r"\arctan",
-    "arcsin": r"\arcsin",
-    "arccos": r"\arccos",
-    "arctan": r"\arctan",
-    "asinh": r"\operatorname{arsinh}",
-    "acosh": r"\operatorname{arcosh}",
-    "atanh": r"\operatorname{artanh}",
+    **{f"{start}{name}": rf"\arc{name}" for name in ("sin", "cos", "tan") for start in ("a", "arc")},
+    **{f"a{name}": rf"\operatorname{{ar{name}}}" for name in ("sinh", "cosh", "tanh")},
     "log2": r"\log_{2}",
     "log10": r"\log_{10}",
     "sign": r"\operatorname{sgn}",
@@ -41,18 +34,12 @@ SYMBOLS = {
     "logdet": r"\log\det",
     "diagonal": r"\operatorname{diag}",
     "trace": r"\operatorname{tr}",
-    "maximum": r"\max",
-    "minimum": r"\min",
-    "amax": r"\max",
-    "amin": r"\min",
+    **dict.fromkeys(("maximum", "amax"), r"\max"),
+    **dict.fromkeys(("minimum", "amin"), r"\min"),
 }
 """Functions with a LaTeX command or symbol; other functions are printed by name."""
-RAISED = frozenset(
-    [
-        *("sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan"),
-        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log", "ln", "log2", "log10"),
-    ]
-)
+_WITH_INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+RAISED = {"sec", "csc", "cot", "log", "ln", "log2", "log10", *(start + name for name in _WITH_INVERSES for start in ("", "a"))}
 """Functions whose exponent is written after the name: the square of ``sin(x)`` is ``\\sin^{2}(x)``."""
 _SPECIAL = {
     **{c: rf"\{c}" for c in "%$#_{}&"},

@@ -30,27 +30,10 @@ from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, new_tree, unparse
+from autodiff_cli.script import library
 from autodiff_cli.script.backward_notes import History, Program, notes_on_program, program_behind
 from autodiff_cli.script.blocks import Blocks, Index, iterate
 from autodiff_cli.script.display import display
-from autodiff_cli.script.library import (
-    ACTIONS,
-    ATTRIBUTES,
-    CONTEXTS,
-    CREATING,
-    DTYPES,
-    KEEPING_THEIR_TYPE,
-    METHODS,
-    SETTABLE,
-    SILENT,
-    call_with_values,
-    hint_for_function,
-    hint_for_name,
-    hint_for_none,
-    is_whole,
-    listed_class,
-    without_tensors,
-)
 from autodiff_cli.script.namespaces import PACKAGE
 from autodiff_cli.script.statements import COMPOUND, WORDS, parse_statements
 from autodiff_cli.suggest import suggestion
@@ -228,20 +211,20 @@ class Interpreter(Blocks):
 
     def known(self) -> set[str]:
         """Return every name that is currently defined, for completion."""
-        return {*self.names, *self.functions, *FUNCTIONS, *ACTIONS, *CONTEXTS, *DTYPES, *CONSTANTS, *WORDS}
+        return {*self.names, *self.functions, *FUNCTIONS, *library.ACTIONS, *library.CONTEXTS, *library.DTYPES, *CONSTANTS, *WORDS}
 
     def members(self, thing: object) -> set[str]:
         """Return the methods and attributes of PyTorch that a value has."""
-        kind = listed_class(thing)
-        return {*METHODS.get(kind, ()), *ATTRIBUTES.get(kind, ())}
+        kind = library.listed_class(thing)
+        return {*library.METHODS.get(kind, ()), *library.ATTRIBUTES.get(kind, ())}
 
     def members_of(self, name: str) -> set[str]:
         """Return the methods and attributes of the value of a name, for completion."""
         first, *rest = name.split(".")
         thing = self.names.get(first)
         for part in rest:
-            thing = getattr(thing, part) if part in ATTRIBUTES.get(listed_class(thing), ()) else None
-        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if listed_class(thing) is Tensor else []
+            thing = getattr(thing, part) if part in library.ATTRIBUTES.get(library.listed_class(thing), ()) else None
+        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if library.listed_class(thing) is Tensor else []
         return {*self.members(thing), *functions}
 
     # Statements
@@ -260,7 +243,7 @@ class Interpreter(Blocks):
             method = getattr(target, f"{name}_", None)
             if method is None:
                 raise ArgumentError(f"'{node.children[1].text}' does not exist for tensors", hint="write x = x @ y")
-            call_with_values(f"{name}_", method, [value], {}, self._argument)
+            library.call_with_values(f"{name}_", method, [value], {}, self._argument)
         elif node.children[0].kind == "name" and is_plain_number(target):
             self._set_number(node, target, value)
         else:
@@ -289,8 +272,8 @@ class Interpreter(Blocks):
     def _set_attribute(self, node: Syntax, target: object, value: object) -> None:
         """Set an attribute of a tensor, as in ``x.grad = none``; a number becomes a tensor, except for ``requires_grad``."""
         name = node.children[1].text
-        if not isinstance(target, Tensor) or name not in SETTABLE:
-            hint = f"set one of the attributes {', '.join(SETTABLE)}"
+        if not isinstance(target, Tensor) or name not in library.SETTABLE:
+            hint = f"set one of the attributes {', '.join(library.SETTABLE)}"
             raise UnknownName(f"'.{name}' of {value_description(target)} cannot be set", span=node.children[1].span, hint=hint)
         if name != "requires_grad" and (value is not None or name == "data"):
             value = self.tensors.as_tensor(value)
@@ -311,8 +294,8 @@ class Interpreter(Blocks):
         if text not in self._scope and text not in self.names:
             if text in self.functions:
                 return self.functions[text]
-            if text in DTYPES:
-                return DTYPES[text]
+            if text in library.DTYPES:
+                return library.DTYPES[text]
             if text in FUNCTIONS and FUNCTIONS[text].tensors:
                 return FUNCTIONS[text]
             if text == "print":  # as a hook
@@ -320,7 +303,7 @@ class Interpreter(Blocks):
         try:
             return super().name(node)
         except UnknownName as error:
-            error.hint = suggestion(text, DTYPES) or hint_for_name(text, self.source, node.span) or error.hint
+            error.hint = suggestion(text, library.DTYPES) or library.hint_for_name(text, self.source, node.span) or error.hint
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
@@ -328,15 +311,15 @@ class Interpreter(Blocks):
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
-        if method and any(name in names for names in (*METHODS.values(), ("apply",))):
+        if method and any(name in names for names in (*library.METHODS.values(), ("apply",))):
             return name
-        if not method and name in ACTIONS and name not in self.functions:
+        if not method and name in library.ACTIONS and name not in self.functions:
             return name
         try:
             return super().find(name, node, method)
         except UnknownName as error:
-            known = [m for names in METHODS.values() for m in names] if method else ACTIONS
-            error.hint = hint_for_function(name) or suggestion(name, known) or error.hint
+            known = [m for names in library.METHODS.values() for m in names] if method else library.ACTIONS
+            error.hint = library.hint_for_function(name) or suggestion(name, known) or error.hint
             raise
 
     def call_function(
@@ -357,24 +340,24 @@ class Interpreter(Blocks):
         thing, *rest = values
         if isinstance(thing, (list, bool, int, float)):
             thing = self.tensors.as_tensor(thing)
-        if name in METHODS.get(listed_class(thing), ()):
-            return call_with_values(name, getattr(thing, name), rest, named, self._argument)
+        if name in library.METHODS.get(library.listed_class(thing), ()):
+            return library.call_with_values(name, getattr(thing, name), rest, named, self._argument)
         if isinstance(thing, Tensor) and name in FUNCTIONS:
             return self.apply(FUNCTIONS[name], [thing, *rest], named, node)
-        hint = hint_for_none(node) if thing is None and node.children[0].kind == "attribute" else None
+        hint = library.hint_for_none(node) if thing is None and node.children[0].kind == "attribute" else None
         raise UnknownName(f"{value_description(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
     def _call_action(self, name: str, values: list[Any], named: dict[str, Any]) -> Any:
         """Call a function of ``script.library``; one that creates a tensor gets the type of the program."""
-        if name not in CREATING:
-            return call_with_values(name, ACTIONS[name], values, named, self._argument)
+        if name not in library.CREATING:
+            return library.call_with_values(name, library.ACTIONS[name], values, named, self._argument)
         if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):  # a copy without history
-            values = [without_tensors(values[0]), *values[1:]]
-        if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and is_whole(*values[:1]):
+            values = [library.without_tensors(values[0]), *values[1:]]
+        if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and library.is_whole(*values[:1]):
             raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")
-        if name not in KEEPING_THEIR_TYPE and not (name == "tensor" and values and isinstance(values[0], bool)):
+        if name not in library.KEEPING_THEIR_TYPE and not (name == "tensor" and values and isinstance(values[0], bool)):
             named = {"dtype": self.dtype, **named}
-        return call_with_values(name, ACTIONS[name], values, named, self._argument, unconverted=True)
+        return library.call_with_values(name, library.ACTIONS[name], values, named, self._argument, unconverted=True)
 
     def _callable(self, value: UserFunction) -> Callable[..., Any]:
         """Return a function of the program as a function of Python, whose result is a tensor, a tuple or ``None``."""
@@ -405,14 +388,14 @@ class Interpreter(Blocks):
         """Return ``thing.name``: an attribute of PyTorch's classes, or one of the language."""
         if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
             return super().attribute(thing, name, node)
-        known = ATTRIBUTES.get(listed_class(thing), ())
+        known = library.ATTRIBUTES.get(library.listed_class(thing), ())
         result = getattr(thing, name, _MISSING) if name in known else _MISSING
         if result is not _MISSING:
             return result.dtype if isinstance(result, dtype) else result  # the language has its own names of types
         if not isinstance(thing, (Tensor, list, bool, int, float)):
-            hint = hint_for_none(node) if thing is None else suggestion(name, known)
+            hint = library.hint_for_none(node) if thing is None else suggestion(name, known)
             raise UnknownName(f"{value_description(thing)} has no attribute '{name}'", span=node.children[1].span, hint=hint)
-        if name in METHODS[Tensor]:
+        if name in library.METHODS[Tensor]:
             raise UnknownName(f"'{name}' is a method", span=node.children[1].span, hint=f"write .{name}() to call it")
         result = super().attribute(thing, name, node)
         return Size(map(Index, result)) if name == "shape" else result
@@ -423,7 +406,7 @@ def _is_silent(tree: Syntax, value: object) -> bool:
     if value is None or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
         return True
     name = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
-    return name in SILENT or name.endswith("_")
+    return name in library.SILENT or name.endswith("_")
 
 
 def _anomaly_settings() -> tuple[bool, bool]:
