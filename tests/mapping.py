@@ -49,3 +49,19 @@ def run_map(*arguments: Any, stdin: bytes = b"") -> Done:
     with mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err):
         code = main(["map", *map(str, arguments)])
     return Done(code, out.bytes, err.bytes.decode())
+
+
+def refused(code: int, message: str, *arguments: Any, stdin: bytes = b"") -> Done:
+    """A run that ends with one message and no output."""
+    done = run_map(*arguments, stdin=stdin)
+    assert message in done.err
+    assert (done.code, done.out) == (code, b"")
+    assert done.err.startswith("error: ")
+    assert done.err.count("error: ") == 1
+    return done
+
+
+def well(done: Done) -> Done:
+    """A run that ends without an error or a note."""
+    assert (done.code, done.err) == (0, "")
+    return done

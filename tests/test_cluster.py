@@ -24,7 +24,7 @@ from autodiff_cli.data.row_blocks import Input, OutputStyle, ReadRequest
 from autodiff_cli.data.writers.arrow import ArrowWriter
 from autodiff_cli.errors import AutodiffError, ClusterError, DataError, MissingPackage, MissingValue, NotPrecise, setting
 from autodiff_cli.formats import FORMATS
-from tests.mapping import Done, run_map
+from tests.mapping import refused, run_map, well
 
 EXPRESSION = "sin(x)*exp(-y**2)"
 STYLES = ["csv", "tsv", "ndjson", "npy", "npz", "parquet", "arrow", "feather"]
@@ -117,12 +117,6 @@ def content(path: str) -> Any:
 
 def left_behind() -> list[str]:
     return [name for name in os.listdir() if name.startswith(".")]
-
-
-def well(done: Done) -> Done:
-    assert done.code == 0, done.err
-    assert done.err == ""
-    return done
 
 
 # The same answer
@@ -292,9 +286,7 @@ def test_files_of_an_earlier_run_stay() -> None:
     path = save("csv", "d", 30)
     os.mkdir("out")
     Path("out/part-00099.csv").write_text("old")
-    done = run_map("x", path, "-o", "out/", *SMALL)
-    assert (done.code, done.out) == (5, b"")
-    assert "already has files, such as 'part-00099.csv'" in done.err
+    refused(5, "already has files, such as 'part-00099.csv'", "x", path, "-o", "out/", *SMALL)
     assert os.listdir("out") == ["part-00099.csv"]
 
 
@@ -304,8 +296,7 @@ def test_after_an_error_there_is_nothing(target: str) -> None:
     path = save("csv", "d", 30)
     with open(path, "a") as file:
         file.write("30,oops,1,\n")
-    done = run_map("x", path, "-o", target, *SMALL)
-    assert (done.code, "line 32: column 'x' contains 'oops', which is not a number" in done.err) == (5, True)
+    refused(5, "line 32: column 'x' contains 'oops', which is not a number", "x", path, "-o", target, *SMALL)
     assert sorted(os.listdir()) == ["d.csv", "there"]
     assert os.listdir("there") == []
 
@@ -394,8 +385,7 @@ def test_what_it_refuses(arguments: tuple[str, ...], code: int, message: str) ->
 
 def test_options_of_a_cluster_need_one() -> None:
     save("csv", "d", 3)
-    done = run_map("x", "d.csv", "--partition-bytes", "2")
-    assert (done.code, "hint: add --engine dask" in done.err) == (2, True)
+    refused(2, "hint: add --engine dask", "x", "d.csv", "--partition-bytes", "2")
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,8 +442,7 @@ def test_a_worker_that_does_not_see_the_folder(monkeypatch: pytest.MonkeyPatch) 
         return job.work(text, partition, path.replace(os.getcwd(), "/nowhere/at/all"))
 
     monkeypatch.setattr(coordinator, "work", elsewhere)
-    done = run_map("x", save("csv", "d", 30), "-o", "out/", *SMALL)
-    assert (done.code, "the folder '/nowhere/at/all/out' does not exist" in done.err) == (5, True)
+    refused(5, "the folder '/nowhere/at/all/out' does not exist", "x", save("csv", "d", 30), "-o", "out/", *SMALL)
 
 
 def test_a_job_that_was_given_up_writes_no_part(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,10 +54,7 @@ def arguments(count: int) -> np.ndarray:
 
 def truth(name: str) -> Callable[..., mpmath.mpf]:
     """The function in enough digits."""
-    other = {
-        "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
-        "log1p": lambda x: mpmath.log(1 + x),
-    }
+    other = {"ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, "log1p": lambda x: mpmath.log(1 + x)}
     return other.get(name) or getattr(mpmath, name)
 
 

@@ -19,14 +19,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 ROWS = b"id,x,y\na,1.5,2\nb,-0.25,3\nc,4,0.5\n"
 X, Y = np.array([1.5, -0.25, 4]), np.array([2, 3, 0.5])
-TRUTH = {
-    "u": X * Y,
-    "d_u_x": Y,
-    "d_u_y": X,
-    "v": X * Y + X,
-    "d_v_x": Y + 1,
-    "d_v_y": X,
-}
+TRUTH = {"u": X * Y, "d_u_x": Y, "d_u_y": X, "v": X * Y + X, "d_v_x": Y + 1, "d_v_y": X}
 
 
 def columns(text: str) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.parts import coordinator, job
 from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import ClusterError
-from tests.mapping import Done, run_map
+from tests.mapping import Done, refused, run_map, well
 from tests.processes import LIMIT, completed, started, unfinished, until
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -38,11 +38,6 @@ def save(rows: int = 60, name: str = "d.csv") -> str:
 
 def parts(folder: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir()) if path.is_file()}
-
-
-def well(done: Done) -> Done:
-    assert (done.code, done.err) == (0, "")
-    return done
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, *arguments: Any, after: int = 2) -> Done:
@@ -100,8 +95,7 @@ def test_a_first_run_may_say_resume_and_a_finished_one_is_finished() -> None:
     path = save()
     well(run_map("x", path, "-o", "out/", "--resume", *SMALL))
     before = parts("out")
-    done = run_map("x", path, "-o", "out/", "--resume", *SMALL)
-    assert (done.code, "has no unfinished run, but files, such as 'part-00000.csv'" in done.err) == (5, True)
+    refused(5, "has no unfinished run, but files, such as 'part-00000.csv'", "x", path, "-o", "out/", "--resume", *SMALL)
     assert parts("out") == before
 
 
@@ -125,8 +119,7 @@ def test_another_run_is_not_continued(monkeypatch: pytest.MonkeyPatch, change: t
     interrupted(monkeypatch, "x*a", "d.csv", *same)
     before = parts("out")
     done = run_map(*change[:2], *same, *change[2:], "--resume")
-    assert (done.code, done.out) == (5, b"")
-    assert message in done.err
+    assert (done.code, done.out, message in done.err) == (5, b"", True)
     assert "hint: repeat the command of this run with the same input files, or write to another folder" in done.err
     assert parts("out") == before
     well(run_map("x*a", os.path.abspath("d.csv"), *same, "--resume"))
@@ -157,8 +150,7 @@ def test_a_changed_input_and_another_version_are_refused(monkeypatch: pytest.Mon
         patch.setattr(job, "__version__", "9.9")
         assert "the version of autodiff has changed" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
     os.utime(path, ns=(0, 0))
-    done = run_map("x", path, "-o", "out/", *SMALL, "--resume")
-    assert (done.code, "d.csv' has changed" in done.err) == (5, True)
+    refused(5, "d.csv' has changed", "x", path, "-o", "out/", *SMALL, "--resume")
     os.unlink(path)
     assert "cannot read 'd.csv'" in run_map("x", path, "-o", "out/", *SMALL, "--resume").err
     assert os.path.exists(f"out/{STATE}")
@@ -315,8 +307,7 @@ def test_two_runs_do_not_write_to_one_folder() -> None:
     with run_of("-o", "out/", "--partition-bytes", "1800") as process:
         until(lambda: os.path.exists("out/part-00001.csv") or process.poll() is not None)
         for more in ((), ("--resume",)):
-            done = run_map(SLOW, "d.csv", "-o", "out/", "--partition-bytes", 1_800, *more)
-            assert (done.code, "another run is writing to 'out/'" in done.err) == (5, True)
+            refused(5, "another run is writing to 'out/'", SLOW, "d.csv", "-o", "out/", "--partition-bytes", 1_800, *more)
         assert process.wait(LIMIT) == 0
     assert len(os.listdir("out")) == len(parts("out")) > 30
 

@@ -16,6 +16,7 @@ import pytest
 
 import autodiff_cli as ad
 from autodiff_cli.data.readers import lines
+from tests import mapping
 from tests.mapping import Done, run_map
 from tests.shell import run
 
@@ -25,10 +26,7 @@ ROWS = b'id,x,y, g\na,1.50,2,p\n"b,""q",-0.25,3,q\nc,4,0.5,p\nd,nan,1,p\n'
 
 
 def refused(message: str, *arguments: Any, stdin: bytes = ROWS) -> Done:
-    done = run_map(*arguments, stdin=stdin)
-    assert message in done.err
-    assert (done.code, done.out, done.err.count("error: ")) == (2, b"", 1)
-    return done
+    return mapping.refused(2, message, *arguments, stdin=stdin)
 
 
 # Columns
@@ -220,10 +218,7 @@ def test_names_with_commas_are_quoted() -> None:
     refused('its columns: x, "a,b", q"r, c', "x", "--keep-columns", "nothing", stdin=data)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["--keep-columns", "x\ny"], "is not a list of names")],
-)
+@pytest.mark.parametrize(("arguments", "message"), [(["--keep-columns", "x\ny"], "is not a list of names")])
 def test_mistakes(arguments: list[str], message: str) -> None:
     refused(message, "x*y", *arguments)
 

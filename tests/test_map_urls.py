@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests import mapping
 from tests.mapping import Done, run_map
 from tests.processes import LIMIT, completed, started, until
 from tests.test_map_resume import interrupted
@@ -112,9 +113,7 @@ def store() -> Iterator[str]:
 def refused(message: str, *arguments: Any, code: int = 5) -> Done:
     """A run that ends soon with one error of one line."""
     begun = time.perf_counter()
-    done = run_map(*arguments, stdin=ROWS)
-    assert message in done.err
-    assert (done.code, done.out, done.err.count("error: ")) == (code, b"", 1)
+    done = mapping.refused(code, message, *arguments, stdin=ROWS)
     assert time.perf_counter() - begun < 60
     return done
 
