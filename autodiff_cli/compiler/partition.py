@@ -68,14 +68,14 @@ def evaluated(instruction: Instruction, values: Mapping[Instruction, Any]) -> An
 def partition(instructions: Iterable[Instruction], scalars: frozenset[str]) -> ProgramPartition:
     """Divide the instructions of a program, given in tape order; ``scalars`` are the names of the variables with one value."""
     parts = ProgramPartition([], [], [], [])
-    constant: set[Instruction] = set()
+    constants: set[Instruction] = set()  # the instructions with one value for all rows
     for instruction in instructions:
         if instruction.primitive is None:
-            same = instruction.variable in scalars
-            (parts.scalars if same else parts.columns).append(instruction)
+            is_constant = instruction.variable in scalars
+            (parts.scalars if is_constant else parts.columns).append(instruction)
         else:
-            same = constant.issuperset(computing(instruction.operands))
-            (parts.once if same else parts.rows).append(instruction)
-        if same:
-            constant.add(instruction)
+            is_constant = constants.issuperset(computing(instruction.operands))
+            (parts.once if is_constant else parts.rows).append(instruction)
+        if is_constant:
+            constants.add(instruction)
     return parts

@@ -258,7 +258,7 @@ class Schedule:
         with np.errstate(all="ignore"):
             for start in starts:
                 stop = min(start + block, rows)
-                if stop - start != length:
+                if stop - start != length:  # in the first block, and in the last, which may be shorter
                     length = stop - start
                     for register, (number, dtype) in self._buffers.places.items():
                         registers[register] = spaces[dtype][number, :length]

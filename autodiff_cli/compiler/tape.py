@@ -103,7 +103,7 @@ class Tape:
         return self.call("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
     def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
-        """Return the element type of a result, found by applying the primitive to ones."""
+        """Return the element type of a result; unless it is clear, the primitive is applied to ones of the operands' types."""
         kinds = [operand.dtype if type(operand) is Instruction else type(operand) for operand in operands]
         if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
             return self.dtype

@@ -138,11 +138,15 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
         raise undecided()
     if all(operands.ndim == 0 for operands in tensors):
         return as_tensor(tape, tape.record(primitive, tuple(operands.item() for operands in tensors), statics))
-    arrays = np.broadcast_arrays(*tensors)
-    result = np.empty(arrays[0].shape, object)
+    return as_tensor(tape, _recorded_elements(tape, primitive, np.broadcast_arrays(*tensors), statics))
+
+
+def _recorded_elements(tape: Tape, primitive: Primitive, arrays: Sequence[Operands], statics: tuple[Any, ...]) -> Operands:
+    """Record an elementwise primitive for each element of arrays of one shape, and return the results in this shape."""
+    results = np.empty(arrays[0].shape, object)
     for i, elements in enumerate(zip(*[operands.flat for operands in arrays], strict=True)):
-        result.flat[i] = tape.record(primitive, elements, statics)
-    return as_tensor(tape, result)
+        results.flat[i] = tape.record(primitive, elements, statics)
+    return results
 
 
 def _apply_to_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:

@@ -201,12 +201,9 @@ class Builder:
         return self._replaced[key]
 
     def subroutine(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> str:
-        """Define a function of vectors in double precision, and return the instruction that calls it.
+        """Define a function of vectors in double precision, and return the instruction that calls it with some operands.
 
-        Args:
-            name: its name.
-            function: appends its instructions, given its operands, and returns its result.
-            operands: the operands of the call.
+        ``function`` appends the instructions of the definition, given its operands, and returns its result.
         """
         vector = self.type("f64")
         if name not in self.definitions:

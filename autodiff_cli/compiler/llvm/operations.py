@@ -180,10 +180,9 @@ _CONDITION_RULES: Final[dict[np.ufunc, Rule]] = {
 
 
 def rule_of(ufunc: np.ufunc, of_conditions: bool) -> Rule:
-    """Return the rule of a function of NumPy or SciPy for conditions or numbers; ``Unknown`` is raised if there is none.
-
-    The rule of an elementary function raises it when it is called.
-    """
-    if of_conditions and ufunc not in _CONDITION_RULES:
+    """Return the rule of a NumPy or SciPy function for conditions or numbers; without one, this or the rule raises ``Unknown``."""
+    if not of_conditions:
+        return _NUMBER_RULES.get(ufunc) or _elementary(ufunc.__name__)
+    if ufunc not in _CONDITION_RULES:
         raise Unknown(f"{ufunc.__name__} of conditions")
-    return _CONDITION_RULES[ufunc] if of_conditions else _NUMBER_RULES.get(ufunc) or _elementary(ufunc.__name__)
+    return _CONDITION_RULES[ufunc]
