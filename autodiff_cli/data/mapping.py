@@ -189,7 +189,7 @@ class RowMap:
         self._check_names(counts, source)
 
     def _copied(self, columns: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns that are read for the output, and those that are copied."""
+        """Return the columns that are read for the output, and those that are copied; those of groups need not be copied."""
         task = self.task
         if task.total is None:
             names = columns if task.keep_columns is None else named_columns(columns, task.keep_columns, "keep_columns", source)

@@ -78,7 +78,7 @@ def opened(path: str) -> BinaryIO:
     """Open a file for reading; a URL is seekable unless a web server can send only whole files."""
     if not is_url(path):
         return open(path, "rb")
-    with _one_error(path):
+    with _as_file_error(path):
         return cast("BinaryIO", io.BufferedReader(_Remote(_system(path).open(path, "rb", block_size=_AHEAD)), _BUFFER))
 
 
@@ -92,7 +92,7 @@ def inside(url: str) -> list[str] | None:
     scheme = _scheme(url)
     if not _SCHEMES[scheme].written:
         return None
-    with _one_error(url):
+    with _as_file_error(url):
         system = _system(url)
         if has_pattern(url):
             names = system.glob(url)
@@ -118,7 +118,7 @@ def size_of(path: str) -> int | None:
     if not is_url(path):
         return os.path.getsize(path) if os.path.exists(path) else None
     size: int | None = None
-    with _one_error(path), suppress(FileNotFoundError):
+    with _as_file_error(path), suppress(FileNotFoundError):
         size = _system(path).info(path)["size"]
     return size
 
@@ -136,7 +136,7 @@ def stamp(path: str) -> str:
         except OSError as error:
             raise FileError(f"cannot read {display_name(path)}: {error.strerror or error}") from None
         return f"{status.st_size} {status.st_mtime_ns}"
-    with _one_error(path):
+    with _as_file_error(path):
         facts = _system(path).info(path)
     return " ".join(str(facts[name]) for name in ("size", "ETag", "etag", "LastModified", "updated") if facts.get(name))
 
@@ -144,7 +144,7 @@ def stamp(path: str) -> str:
 def content(path: str) -> bytes | None:
     """Return the content of a file; ``None`` if it does not exist."""
     data: bytes | None = None
-    with _one_error(path) if is_url(path) else nullcontext(), suppress(FileNotFoundError):
+    with _as_file_error(path) if is_url(path) else nullcontext(), suppress(FileNotFoundError):
         data = _system(path).cat_file(path) if is_url(path) else Path(path).read_bytes()
     return data
 
@@ -152,7 +152,7 @@ def content(path: str) -> bytes | None:
 def names(folder: str) -> list[str]:
     """Return the names of the files in a folder; a folder that does not exist contains no files."""
     paths: list[str] = []
-    with _one_error(folder) if is_url(folder) else nullcontext(), suppress(FileNotFoundError):
+    with _as_file_error(folder) if is_url(folder) else nullcontext(), suppress(FileNotFoundError):
         paths = _system(folder).ls(folder, detail=False) if is_url(folder) else os.listdir(folder)
     return [path.rpartition("/")[2] for path in paths]
 
@@ -184,11 +184,11 @@ def created(url: str) -> Iterator[BinaryIO]:
     """Open an object for writing; it appears at exit, and an unfinished upload is aborted after an error."""
     if not _SCHEMES[_scheme(url)].written:
         raise FileError(f"cannot write '{url}': a web server can only be read", hint="write to a file, s3://, gs:// or az://")
-    with _one_error(url, "write"):
+    with _as_file_error(url, "write"):
         file = _system(url).open(url, "wb", block_size=PART)
     try:
         yield cast("BinaryIO", _Remote(file))
-        with _one_error(url, "write"):
+        with _as_file_error(url, "write"):
             file.close()
     except BaseException:
         with suppress(Exception):
@@ -220,13 +220,13 @@ class _Remote(io.RawIOBase):
         return bool(self._seeks)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        with _one_reason():
+        with _as_os_error():
             data: bytes = self._file.read(memoryview(buffer).nbytes)
         memoryview(buffer).cast("B")[: len(data)] = data
         return len(data)
 
     def write(self, data: ReadableBuffer) -> int:
-        with _one_reason():
+        with _as_os_error():
             self._file.write(data)
         return memoryview(data).nbytes
 
@@ -272,7 +272,7 @@ def _system(url: str) -> Any:
 
 
 @contextmanager
-def _one_error(url: str, verb: str = "read") -> Iterator[None]:
+def _as_file_error(url: str, verb: str = "read") -> Iterator[None]:
     """Convert every exception of a library to a ``FileError``, which says that the URL cannot be read or written."""
     try:
         yield
@@ -286,7 +286,7 @@ def _one_error(url: str, verb: str = "read") -> Iterator[None]:
 
 
 @contextmanager
-def _one_reason() -> Iterator[None]:
+def _as_os_error() -> Iterator[None]:
     """Convert every exception of a library to an ``OSError``."""
     try:
         yield

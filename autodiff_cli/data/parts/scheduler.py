@@ -70,7 +70,7 @@ def _client(address: str, where: str) -> Client:
     from distributed import Client
 
     try:
-        asyncio.run(_answered(address))
+        asyncio.run(_connect_once(address))
         client = Client(address, timeout=TIMEOUT, set_as_default=False)
     except ValueError as error:
         option = setting("engine")
@@ -102,7 +102,7 @@ def _close(part: Any) -> None:
         part.close()
 
 
-async def _answered(address: str) -> None:
+async def _connect_once(address: str) -> None:
     """Connect once with a timeout, because the Dask client would wait for a connection forever."""
     from distributed import Security
     from distributed.comm import connect

@@ -199,7 +199,8 @@ class DelimitedReader(TextReader):
         empty: dict[str, list[int]] = {}
         for name in request.numbers:
             numbers[name], wrong = rows.numbers(place[name], self._dialect)
-            empty[name] = self._add_wrong(name, wrong, rows.lines, bad)
+            empty[name] = [position for position, cell in wrong if not cell]
+            self._add_wrong(name, wrong, rows.lines, bad)
         columns: dict[str, Column] = {}
         for name in request.copies if raw is None else ():
             as_number = name in numbers and not request.text
@@ -207,13 +208,12 @@ class DelimitedReader(TextReader):
         texts = {name: rows.texts(place[name]) for name in request.texts}
         return bad.applied_to(Block(len(rows.lines), numbers, columns, raw, bad.where, rows.lines, texts=texts))
 
-    def _add_wrong(self, name: str, cells: Wrong, lines: Sequence[int], bad: BadRows) -> list[int]:
-        """Record cells of a column that are not numbers, by the position of their row, and return the positions of empty cells."""
+    def _add_wrong(self, name: str, cells: Wrong, lines: Sequence[int], bad: BadRows) -> None:
+        """Record cells of a column that are not numbers in ``bad``, by the position of their row, with a hint for each."""
         for position, cell in cells:
             is_header = lines[position] == 1 and cell.strip() == name
             hint = f"remove {setting('columns')}, because the first line is a header" if is_header else self._decimal_hint(cell)
             bad.add_cell(position, lines[position], name, cell, hint)
-        return [position for position, cell in cells if not cell]
 
     def _decimal_hint(self, cell: str) -> str | None:
         """Return a hint for a cell that is a number with a decimal comma; ``None`` for another cell."""

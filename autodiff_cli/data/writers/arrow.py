@@ -188,14 +188,14 @@ class ArrowWriter(Writer):
             raise DataError(message, hint=hint) from None
 
     def _encoded(self, column: ArrowArray, kind: Any, i: int) -> ArrowArray:
-        """Return a dictionary column whose dictionary begins with that of the column before, as an Arrow file needs it."""
+        """Return a dictionary column; its dictionary is stored, and begins with the one before, as an Arrow file needs it."""
         pa, known = self._arrow, self._dictionaries.get(i)
         values, indices = column.dictionary, column.indices
         if known is not None and not values.equals(known):
             from pyarrow import compute
 
             values, known = without_views(values), without_views(known)
-            new = values.filter(compute.is_null(compute.index_in(values, known)))
+            new = values.filter(compute.is_null(compute.index_in(values, known)))  # the values that are not known
             known = pa.concat_arrays([known, new.cast(known.type)])
             indices = compute.index_in(values, known).take(indices)
             values = known
