@@ -23,6 +23,7 @@ from autodiff_cli.script.statements import is_unfinished, parse_statements
 from tests.shell import run as command
 
 X = "x = tensor(5.0, requires_grad=true)\n"
+AT_0 = "x = tensor(0., requires_grad=true)"
 
 
 def run(text: str, **options: Any) -> list[StatementOutput]:
@@ -33,40 +34,43 @@ def texts(text: str) -> list[str]:
     return [shown.text for shown in run(text)]
 
 
-def test_expressions_print_their_values_and_statements_do_not() -> None:
-    assert texts(X + "y = x**3\ny\ny.backward()\nx.grad\nx.grad.zero_()\nx.is_leaf\nx.shape\n2 + 3\ny.grad_fn") == [
-        "tensor(125., grad_fn=<PowBackward0>)",
-        "tensor(75.)",
-        "True",
-        "torch.Size([])",
-        "5.0",
-        "<PowBackward0>",
-    ]
+CUBE = "Cube(a) = a**3 with grad (3*a**2)\n"
+FUNCTION = "f(a, b) = a**2*b\na, b = jacobian(f, [tensor(3), tensor(4)])\na\nb\n"
+HOOK = "y = x**3\ndouble(g) = 2*g\nh = y.register_hook(double)\ny.backward(retain_graph=true)\nx.grad\nh.remove()\n"
+MODES = "with no_grad:\n  y = x*1\n  with enable_grad:\n    z = x*1\n  w = x*1\ny.requires_grad\nz.requires_grad\nw.requires_grad"
+PREFIXES = "torch.autograd.grad(torch.log(x), x)\ntorch.nn.functional.relu(x).item()"
+VALUES = "y = x**3\ny\ny.backward()\nx.grad\nx.grad.zero_()\nx.is_leaf\nx.shape\n2 + 3\ny.grad_fn"
 
 
-def test_one_line_may_hold_several_statements_and_brackets_several_lines() -> None:
-    assert texts("a = [1,\n  2]; a.sum()  # three\n\n# nothing\na[0]") == ["tensor(3.)", "tensor(1.)"]
-
-
-def test_names_with_the_prefix_of_a_tutorial() -> None:
-    text = (
-        "x = torch.tensor(5., requires_grad=True)\ny = torch.log(x)\ntorch.autograd.grad(y, x)\ntorch.nn.functional.relu(x).item()"
-    )
-    assert texts(text) == ["(tensor(0.2000),)", "5.0"]
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [  # expressions print their values, and statements do not
+        (X + VALUES, "tensor(125., grad_fn=<PowBackward0>) | tensor(75.) | True | torch.Size([]) | 5.0 | <PowBackward0>"),
+        ("a = [1,\n  2]; a.sum()  # three\n\n# nothing\na[0]", "tensor(3.) | tensor(1.)"),
+        ("x = torch.tensor(5., requires_grad=True)\n" + PREFIXES, "(tensor(0.2000),) | 5.0"),
+        (X + MODES, "False | True | False"),
+        ("x = zeros(3)\nx[0] = 1\nx[1:] += 2\nx *= 10\nx\nn = 1\nn += 1\nn", "tensor([10., 20., 20.]) | 2.0"),
+        (X + "x.grad = tensor(1)\nx.grad\nx.grad = none\nx.grad\nx.requires_grad = false\nx.requires_grad", "tensor(1.) | False"),
+        (X + HOOK + "x.grad = none\ny.backward()\nx.grad", "tensor(150.) | tensor(75.)"),
+        (FUNCTION + "gradcheck(f, [tensor(3.0, requires_grad=true), tensor(4)])", "tensor(24.) | tensor(9.) | True"),
+        ("f(v) = sum(v**3)\nhvp(f, [1, 2], [1, 0])", "(tensor(9.), tensor([6., 0.]))"),
+        ("jacobian(exp, tensor([0, 0]))[1]", "tensor([0., 1.])"),
+        (CUBE + X + "y = Cube.apply(x)\ny.grad_fn\ny.backward()\nx.grad", "<CubeBackward> | tensor(75.)"),
+        ("a, b = [1, 2]\na\nb", "1 | 2"),
+        ("a, b = tensor([1, 2])*3\nb", "tensor(6.)"),
+        (X + "print(x, 1 < 2, none)", "tensor(5., requires_grad=True) True None"),
+        (X + "y = tensor([x, 2*x])\ny.requires_grad\ny", "False | tensor([ 5., 10.])"),
+        ("x = tensor([3, 1])\nx.max(dim=0).values\nsort(x).indices", "tensor(3.) | tensor([1, 0])"),
+    ],
+)
+def test_what_a_program_prints(text: str, printed: str) -> None:
+    assert texts(text) == printed.split(" | ")
 
 
 @pytest.mark.parametrize("mode", ["no_grad", "no_grad()", "torch.no_grad()", "set_grad_enabled(false)"])
 def test_a_block_without_recording(mode: str) -> None:
     for body in (f"with {mode}: y = x**2; z = y\n", f"with {mode}:\n  y = x**2\n  z = y\n"):
         assert texts(X + body + "y.requires_grad\nz.requires_grad\n(x**2).requires_grad") == ["False", "False", "True"]
-
-
-def test_blocks_nest() -> None:
-    text = (
-        X
-        + "with no_grad:\n  y = x*1\n  with enable_grad:\n    z = x*1\n  w = x*1\ny.requires_grad\nz.requires_grad\nw.requires_grad"
-    )
-    assert texts(text) == ["False", "True", "False"]
 
 
 def test_an_error_in_a_block_ends_it() -> None:
@@ -92,47 +96,15 @@ def test_show_has_a_row_for_each_expression() -> None:
     assert [(row["name"], row["expression"]) for row in every.rows] == [("x", "tensor(5.0, requires_grad=true)"), ("y", "x**2")]
 
 
-def test_what_changes_a_tensor() -> None:
-    assert texts("x = zeros(3)\nx[0] = 1\nx[1:] += 2\nx *= 10\nx\nn = 1\nn += 1\nn") == ["tensor([10., 20., 20.])", "2.0"]
-    assert texts(X + "x.grad = tensor(1)\nx.grad\nx.grad = none\nx.grad\nx.requires_grad = false\nx.requires_grad") == [
-        "tensor(1.)",
-        "False",
-    ]
-
-
 def test_gradient_descent_finds_the_minimum() -> None:
     step = "l = (x - 2)**2\nl.backward()\nwith no_grad: x -= 0.25*x.grad\nx.grad = none\n"
     (shown,) = run(X + step * 40 + "x.item()")
     assert shown.value == pytest.approx(2, abs=1e-9)
 
 
-def test_hooks_are_functions_of_the_program() -> None:
-    text = X + "y = x**3\ndouble(g) = 2*g\nh = y.register_hook(double)\ny.backward(retain_graph=true)\nx.grad\nh.remove()\n"
-    assert texts(text + "x.grad = none\ny.backward()\nx.grad") == ["tensor(150.)", "tensor(75.)"]
-
-
-def test_functions_as_values() -> None:
-    text = "f(a, b) = a**2*b\na, b = jacobian(f, [tensor(3), tensor(4)])\na\nb\n"
-    assert texts(text + "gradcheck(f, [tensor(3.0, requires_grad=true), tensor(4)])") == ["tensor(24.)", "tensor(9.)", "True"]
-    assert texts("f(v) = sum(v**3)\nhvp(f, [1, 2], [1, 0])") == ["(tensor(9.), tensor([6., 0.]))"]
-    assert texts("jacobian(exp, tensor([0, 0]))[1]") == ["tensor([0., 1.])"]
-
-
-def test_a_function_with_its_own_derivative_may_be_applied_as_in_pytorch() -> None:
-    text = "Cube(a) = a**3 with grad (3*a**2)\n" + X + "y = Cube.apply(x)\ny.grad_fn\ny.backward()\nx.grad"
-    assert texts(text) == ["<CubeBackward>", "tensor(75.)"]
-
-
-def test_unpacking() -> None:
-    assert texts("a, b = [1, 2]\na\nb") == ["1", "2"]
-    assert texts("a, b = tensor([1, 2])*3\nb") == ["tensor(6.)"]
+def test_unpacking_of_too_many_values() -> None:
     with pytest.raises(AutodiffError, match="2 names for 3 values"):
         run("a, b = [1, 2, 3]")
-
-
-def test_printing_several_values() -> None:
-    (shown,) = run(X + "print(x, 1 < 2, none)")
-    assert shown.text == "tensor(5., requires_grad=True) True None"
 
 
 def test_numbers_of_a_program_are_of_its_type() -> None:
@@ -143,10 +115,6 @@ def test_numbers_of_a_program_are_of_its_type() -> None:
         "tensor(1., dtype=torch.float64)",
         "bool",
     ]
-
-
-def test_a_new_tensor_of_tensors_is_a_copy_without_history() -> None:
-    assert texts(X + "y = tensor([x, 2*x])\ny.requires_grad\ny") == ["False", "tensor([ 5., 10.])"]
 
 
 def test_random_numbers_repeat_after_a_seed() -> None:
@@ -315,10 +283,6 @@ def test_help_explains_statements(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert err == ""
 
 
-def test_results_have_their_names() -> None:
-    assert texts("x = tensor([3, 1])\nx.max(dim=0).values\nsort(x).indices") == ["tensor(3.)", "tensor([1, 0])"]
-
-
 def noted(text: str, at: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     interpreter = Interpreter(input_leaves(at or {}, {}, "float64"))
     for _ in interpreter.run(text):
@@ -329,21 +293,9 @@ def noted(text: str, at: dict[str, Any] | None = None) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("text", "piece", "message"),
     [
-        (
-            "x = tensor(0., requires_grad=true)\ny = relu(x); y = 2*y\ny.backward()",
-            "relu(x)",
-            "from the left it is 0, from the right 2",
-        ),
-        (
-            "x = tensor(0., requires_grad=true); grad(3 + torch.abs(x), x)",
-            "abs(x)",
-            "from the left it is -1, from the right 1",
-        ),
-        (
-            "x = tensor(2., requires_grad=true)\nwith no_grad: x -= 2\nf(a) = 1/a; f(x).backward()",
-            "1/a",
-            "the first inf: 1/a with a = 0.0",
-        ),
+        (f"{AT_0}\ny = relu(x); y = 2*y\ny.backward()", "relu(x)", "from the left it is 0, from the right 2"),
+        (f"{AT_0}; grad(3 + torch.abs(x), x)", "abs(x)", "from the left it is -1, from the right 1"),
+        (AT_0.replace("0", "2") + "\nwith no_grad: x -= 2\nf(a) = 1/a; f(x).backward()", "1/a", "the first inf: 1/a with a = 0.0"),
         ("v = tensor([1., 0.], requires_grad=true); a, b = v; (a*sqrt(b)).backward()", "sqrt(b)", "from the right it is inf"),
     ],
 )

@@ -8,12 +8,12 @@ nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import autodiff_cli as ad
+from tests.benchmarks.timing import least
 
 ROWS, ROUNDS = 1_000_000, 3
 EXPRESSION = "root(E=M, E - ecc*sin(E) = M)"
@@ -33,28 +33,18 @@ def by_hand(mean: Any, ecc: Any) -> Any:
     return angle
 
 
-def seconds(run: Callable[[], Any]) -> float:
-    """The least processor time of the rounds."""
-    times = []
-    for _ in range(ROUNDS):
-        begun = time.process_time()
-        run()
-        times.append(time.process_time() - begun)
-    return min(times)
-
-
 def main() -> None:
     generator = np.random.default_rng(0)
     mean, ecc = generator.uniform(0, 2 * np.pi, ROWS), generator.uniform(0, 0.99, ROWS)
-    base = seconds(lambda: by_hand(mean, ecc))
+    base = least(lambda: by_hand(mean, ecc), ROUNDS, time.process_time)
     print(f"{'Newton by hand':24} {ROWS / base:12,.0f} rows/s    1.00")
     for name, order in (("value", 0), ("value and gradient", 1)):
         program = ad.compile(EXPRESSION, order=order, threads=1)
         program(M=mean[:5_000], ecc=ecc[:5_000])  # compiles
         value = program(M=mean, ecc=ecc)["value"]
         assert np.abs(value - by_hand(mean, ecc)).max() < 1e-11
-        time_of = seconds(lambda program=program: program(M=mean, ecc=ecc))  # type: ignore[misc]
-        print(f"{name:24} {ROWS / time_of:12,.0f} rows/s  {time_of / base:6.2f}")
+        seconds = least(lambda program=program: program(M=mean, ecc=ecc), ROUNDS, time.process_time)  # type: ignore[misc]
+        print(f"{name:24} {ROWS / seconds:12,.0f} rows/s  {seconds / base:6.2f}")
 
 
 if __name__ == "__main__":

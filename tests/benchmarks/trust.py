@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -27,10 +28,6 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("(1 - cos(x))/x**2", {"x": 1e-5}, "(1 - torch.cos(x))/x**2"),
     ("abs(x - 1) + x", {"x": 1.0}, "abs(x - 1) + x"),
 ]
-
-
-def evaluated(expression: str, at: dict[str, Any], order: int) -> Work:
-    return lambda: ad.evaluate(expression, at, order=order)
 
 
 def noted(expression: str, at: dict[str, Any], order: int) -> Work:
@@ -60,12 +57,12 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for expression, at, code in CASES:
         works = [
-            evaluated(expression, at, 1),
+            partial(ad.evaluate, expression, at),
             noted(expression, at, 1),
-            evaluated(expression, at, 2),
+            partial(ad.evaluate, expression, at, order=2),
             noted(expression, at, 2),
-            lambda expression=expression, at=at: ad.evaluate(expression, at, verify=True),
-            lambda expression=expression, at=at: ad.gradcheck(expression, at),
+            partial(ad.evaluate, expression, at, verify=True),
+            partial(ad.gradcheck, expression, at),
         ]
         other = peer(code, at)
         plain, noted1, second, noted2, right, checked, *theirs = took([*works, *([] if other is None else [other])])
