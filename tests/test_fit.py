@@ -114,7 +114,6 @@ def test_curvature_of_a_published_model() -> None:
     rate = [76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200]
     data = {"conc": np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.1], 2), "rate": np.array(rate, float)}
     found = ad.fit("rate = Vm*conc/(K + conc)", data, at={"Vm": 200, "K": 0.1})
-    assert found.curvature is not None
     assert found.curvature.parameters == pytest.approx(0.2121, abs=5e-5)
     assert found.curvature.intrinsic == pytest.approx(0.0920, abs=5e-5)
 
@@ -142,7 +141,6 @@ def test_outliers_do_not_widen_the_band_of_a_robust_fit(loss: str, weights: str 
     assert found.residual["robust_std"] == pytest.approx(scale, rel=1e-12)
     assert found.residual["std"] == pytest.approx(np.sqrt(np.sum(residuals**2) / 38), rel=1e-12)
     assert found.residual["robust_std"] < found.residual["std"] / 4
-    assert found.prediction is not None
     error = np.sqrt(np.array([1, 5.0]) @ found.matrix @ np.array([1, 5.0]))
     assert found.outliers[0]["standardized"] == pytest.approx(residuals[np.argmax(np.abs(residuals))] / scale, rel=1e-9)
     if weights is None:
@@ -157,8 +155,6 @@ def test_a_band_of_known_standard_deviations_is_theirs() -> None:
     data = {"x": X, "y": 1 + 2 * X + 0.1 * np.sin(37 * X)}
     for loss in (None, "huber:1"):
         found = ad.fit("y = a + b*x", data, at={"a": 0, "b": 2}, loss=loss, sigma="0.5", predict={"x": [1.0]})
-        assert found.prediction is not None
-        assert found.prediction.new is not None
         error = np.sqrt(np.ones(2) @ found.matrix @ np.ones(2))
         assert found.prediction.new[0] == pytest.approx(stats.norm.ppf(0.975) * np.hypot(error, 0.5), rel=1e-9)
         low, high = found.parameters["a"]["interval"]

@@ -40,13 +40,11 @@ def test_the_line_of_york(start: dict[str, float]) -> None:
     assert scaled.errors["b"] == pytest.approx(0.0579850090 * 1.483294149**0.5, rel=1e-8)
 
 
+Curve = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
 def _dense(
-    model: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    start: list[float],
-    y: np.ndarray,
-    sigma: np.ndarray | float,
-    x: np.ndarray,
-    spread: np.ndarray,
+    model: Curve, start: list[float], y: np.ndarray, sigma: np.ndarray | float, x: np.ndarray, spread: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Fit parameters and true values together; return the parameters, their standard errors, and the sum of squares."""
     n = len(start)

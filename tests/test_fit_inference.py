@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import autodiff_cli as ad
-from autodiff_cli.errors import NotSolved, ShapeError, UnknownName, UsageError
+from autodiff_cli.errors import UsageError
 from autodiff_cli.solvers.fitting.predictions import drawing
 from tests.shell import run, streams
 
@@ -34,7 +34,6 @@ def _line(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_the_bands_of_a_straight_line() -> None:
     result = ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, predict="x=0:10:5", level=0.9)
     found = result.prediction
-    assert found is not None
     at = np.linspace(0, 10, 5)
     value, mean, new = _line(at)
     k = stats.t.ppf(0.95, 4)
@@ -42,7 +41,6 @@ def test_the_bands_of_a_straight_line() -> None:
     np.testing.assert_allclose(found.value, value, rtol=1e-12)
     np.testing.assert_allclose(found.error, mean, rtol=1e-12)
     np.testing.assert_allclose(found.mean, k * mean, rtol=1e-12)
-    assert found.new is not None
     np.testing.assert_allclose(found.new, k * new, rtol=1e-12)
 
 
@@ -50,8 +48,6 @@ def test_known_standard_deviations_are_those_of_new_observations() -> None:
     sigma = 0.1 + 0.05 * X
     result = ad.fit("y = a*x + b", {"x": X, "y": Y, "u": sigma}, at=AT, sigma="u", predict={"x": X[:2], "u": [0.5, 1.0]})
     found = result.prediction
-    assert found is not None
-    assert found.new is not None
     design = np.stack([X, np.ones_like(X)], 1) / sigma[:, None]
     covariance = np.linalg.inv(design.T @ design)
     rows = np.stack([X[:2], np.ones(2)], 1)
@@ -59,7 +55,6 @@ def test_known_standard_deviations_are_those_of_new_observations() -> None:
     np.testing.assert_allclose(found.error, mean, rtol=1e-10)
     np.testing.assert_allclose(found.new, stats.norm.ppf(0.975) * np.hypot(mean, [0.5, 1.0]), rtol=1e-10)
     unknown = ad.fit("y = a*x + b", {"x": X, "y": Y, "u": sigma}, at=AT, sigma="u", predict="x=0:1").prediction
-    assert unknown is not None
     assert unknown.new is None
 
 
@@ -133,15 +128,9 @@ def test_what_cannot_be_derived_or_predicted(data: Path, option: str, words: str
     assert words in err
 
 
-def test_errors_in_python() -> None:
-    with pytest.raises(UnknownName, match="not a parameter"):
-        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["q"])
-    with pytest.raises(ShapeError):
-        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["[a, b]"])
+def test_a_prediction_needs_a_left_side() -> None:
     with pytest.raises(UsageError, match="left side"):
         ad.fit("y - a*x - b", {"x": X, "y": Y}, at=AT, predict="x=0:1")
-    with pytest.raises(NotSolved):
-        ad.fit("y = a*x + b", {"x": X, "y": Y}, at=AT, derive=["sqrt(-a)"])
 
 
 RATE = np.array([76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200.0])
@@ -160,8 +149,6 @@ def test_a_profile_ends_where_the_sum_of_squares_has_grown_by_the_quantile() -> 
     k = stats.t.ppf(0.975, 10)
     best = _rest(result.values["b"])
     low, high = result.profiles["b"]
-    assert low is not None
-    assert high is not None
     for end in (low, high):
         assert (_rest(end) - best) / (best / 10) == pytest.approx(k**2, rel=1e-6)
     assert low < result.values["b"] < high

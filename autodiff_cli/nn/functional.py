@@ -44,7 +44,7 @@ prelu = _with(_layer_rules.prelu, "input weight")
 
 
 def _with_implicit_dimension(function: _Any) -> _Any:
-    """Return a function along a dimension; if that is left out, it is the one that PyTorch chooses, with a warning."""
+    """Return a function along a dimension, which PyTorch chooses with a warning if left out; ``_stacklevel`` has no effect."""
 
     def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
         if dim is None:
