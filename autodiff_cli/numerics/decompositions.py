@@ -342,7 +342,7 @@ def polygamma(n: int) -> str | None:
 
 
 def _zeta() -> str:
-    """Return the sum of fourteen terms and the Euler-Maclaurin formula for the remainder."""
+    """Return the Hurwitz zeta function: the sum of fourteen terms and the Euler-Maclaurin formula for the remainder."""
     steps = 14
     lines = [f"z = q + {steps}; i = 1/z; p = z**(1 - x); r1 = x*p*i*i"]
     lines += [f"r{k + 1} = r{k}*(x + {2 * k - 1})*(x + {2 * k})*i*i" for k in range(1, len(BERNOULLI))]
@@ -487,12 +487,15 @@ def _faddeeva_lines(x: str, y: str) -> list[str]:
 
 
 def wofz(imaginary: bool) -> str:
-    """Return a program for a part of the Faddeeva function."""
+    """Return a program for the imaginary or the real part of the Faddeeva function."""
     return "; ".join([*_faddeeva_lines("x", "y"), "v0" if imaginary else "u0"])
 
 
 def faddeeva(order: int, imaginary: bool) -> str | None:
-    """Return a recurrence where z/scale is small; elsewhere, a sum of derivatives of 1/(z - t*scale) over nodes t."""
+    """Return the derivative of w(z/scale)/scale: a recurrence where z/scale is small, and elsewhere a sum over nodes t.
+
+    The sum is of derivatives of 1/(z - t*scale).  Real and imaginary parts are u and v, p and w (of z/scale), n and i (of powers).
+    """
     if order > _MOST_ORDER:
         return None
     lines = [f"far = hypot(x, y) > {far_faddeeva(order)!r}*scale; unit = 1.0 if far else scale"]
@@ -613,7 +616,7 @@ def betainc_density(i: int, j: int) -> str | None:
 
 
 def bessel_partial(kind: str, by_order: int, by_x: int) -> str | None:
-    """Return a derivative with respect to x only as a sum over neighbouring orders."""
+    """Return a derivative with respect to x as a sum over neighbouring orders, and ``None`` for others or high orders."""
     if by_order or by_x > 6:
         return None
     sign, whole = (1 if kind in ("iv", "kv") else -1), (-1) ** by_x if kind == "kv" else 1

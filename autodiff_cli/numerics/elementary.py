@@ -110,9 +110,9 @@ def product_over(a: Array, b: Array, size: Array) -> Any:
 
 def tanh_slope(x: Array, t: Array) -> Any:
     """Return 1/cosh(x)**2; 1 - t*t would lose digits where t = tanh(x), which only the rule uses, is near 1 or -1."""
-    power = np.exp(x)
-    power += 1 / power
-    inverse_cosh = 2 / power
+    twice_cosh = np.exp(x)
+    twice_cosh += 1 / twice_cosh
+    inverse_cosh = 2 / twice_cosh
     return inverse_cosh * inverse_cosh
 
 

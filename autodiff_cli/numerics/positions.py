@@ -97,7 +97,7 @@ def fill(x: Array, value: Array, mask: Mask) -> Any:
 
 
 def put(x: Array, source: Array, key: Key, accumulate: bool) -> Any:
-    """Return a copy of x to which ``source`` is added, or that has its elements, at the places of a NumPy index."""
+    """Return a copy of x with ``source`` at the places of a NumPy index, or with ``source`` added there if ``accumulate``."""
     out = np.array(x)
     if accumulate:
         add_at(out, key, source)

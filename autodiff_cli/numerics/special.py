@@ -25,7 +25,7 @@ _ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
 @np.errstate(all="ignore")
 def bell(x: Array, scale: float) -> Any:
     """Return exp(-scale*x**2), without the rounding error of x*x, which costs three digits near 1000."""
-    x = np.clip(x, -60.0, 60.0)
+    x = np.clip(x, -60.0, 60.0)  # at these bounds the result is 0
     head = np.round(x * 16) / 16  # the leading bits of x, whose square is exact
     return np.exp(-scale * (head * head)) * np.exp(-scale * ((x - head) * (x + head)))
 

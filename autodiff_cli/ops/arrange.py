@@ -26,8 +26,8 @@ from autodiff_cli.ops.views import length_along
 
 
 @declare.described
-def flip(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
-    return flipped(x, whole_numbers("flip", "dims", given or (dims,)))
+def flip(x: Value, *numbers: Wholes, dims: Wholes = ()) -> Any:
+    return flipped(x, whole_numbers("flip", "dims", numbers or (dims,)))
 
 
 @declare.described
@@ -44,8 +44,8 @@ def repeat(x: Value, *sizes: Wholes) -> Any:
 
 
 @declare.described
-def tile(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
-    sizes = whole_numbers("tile", "dims", given or (dims,))
+def tile(x: Value, *numbers: Wholes, dims: Wholes = ()) -> Any:
+    sizes = whole_numbers("tile", "dims", numbers or (dims,))
     return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
 
 

@@ -59,14 +59,14 @@ _DEVICES = ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
 """The names of PyTorch's devices; another text names a type in the language."""
 
 
-def check_device(given: DeviceLike | int) -> None:
+def check_device(place: DeviceLike | int) -> None:
     """Accept the only device.
 
     Raises:
         ArgumentError: if the device is not the CPU.
     """
-    if given is not None and (isinstance(given, int) or device(given).type != "cpu"):
-        raise ArgumentError(f"tensors are on the device 'cpu', not on '{given}'", hint="leave the device out, or use 'cpu'")
+    if place is not None and (isinstance(place, int) or device(place).type != "cpu"):
+        raise ArgumentError(f"tensors are on the device 'cpu', not on '{place}'", hint="leave the device out, or use 'cpu'")
 
 
 def to(x: Value, dtype: DTypeLike) -> Tensor:
@@ -84,7 +84,7 @@ def to(x: Value, dtype: DTypeLike) -> Tensor:
 
 def _to(
     self: Tensor,
-    *given: Any,
+    *arguments: Any,
     dtype: DTypeLike | None = None,
     device: str | device | None = None,
     non_blocking: bool = False,
@@ -92,7 +92,7 @@ def _to(
     memory_format: object = None,
 ) -> Tensor:
     """Convert the tensor to a type; also accepts the device ``cpu``, or another tensor, whose type is used."""
-    for one in given:
+    for one in arguments:
         if isinstance(one, Tensor):
             dtype = one._data.dtype
         elif isinstance(one, bool) or one is None:  # non_blocking, copy
@@ -104,7 +104,7 @@ def _to(
         else:
             dtype = one
     check_device(device)
-    copy = copy or (len(given) == 3 and given[2] is True)
+    copy = copy or (len(arguments) == 3 and arguments[2] is True)  # PyTorch's third argument
     result = self if dtype is None else to(self, dtype)
     return result.clone() if copy and result is self else result
 

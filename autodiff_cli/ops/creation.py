@@ -190,13 +190,13 @@ def empty(*size: Wholes, **options: Unpack[Options]) -> Tensor:
     return zeros(*size, **options)  # type: ignore[no-any-return]
 
 
-def _filled_like(make: Callable[..., Tensor], x: Tensor, options: Options, *given: Number) -> Tensor:
-    """Create a tensor with the shape of ``x``, and with its type unless the options contain a type."""
+def _filled_like(make: Callable[..., Tensor], x: Tensor, options: Options, *values: Number) -> Tensor:
+    """Create a tensor with the shape of ``x``, and with its type unless the options name one; ``values`` may be the fill value."""
     options["dtype"] = x.dtype if options.get("dtype") is None else options["dtype"]
     if hasattr(x, "physical"):  # inside vmap the result must hold one value for each example, for in-place changes
         options.pop("requires_grad", None)
-        return x.batch.wrap(make(x.physical.shape, *given, **options))  # type: ignore[no-any-return]
-    return make(x.shape, *given, **options)
+        return x.batch.wrap(make(x.physical.shape, *values, **options))  # type: ignore[no-any-return]
+    return make(x.shape, *values, **options)
 
 
 def full_like(x: Tensor, fill_value: Number, **options: Unpack[Options]) -> Tensor:

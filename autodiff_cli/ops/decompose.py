@@ -76,7 +76,7 @@ def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = 
         )
     solution = matmul(pinv(A, rcond), B)
     rows, columns = A.shape[-2:]
-    if not isinstance(A, Tensor) or type(A) is not Tensor:
+    if type(A) is not Tensor:  # an array, or a tensor of a transformation, which does not have a rank
         return solution
     rank = np.linalg.matrix_rank(A._data) if rcond is None else np.linalg.matrix_rank(A._data, rtol=rcond)
     empty = tensor_on(np.zeros(0, A._data.dtype))

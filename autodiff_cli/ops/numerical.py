@@ -87,9 +87,8 @@ def quantile(x: Value, q: Value, dim: int | None = None, keepdim: bool = False) 
         raise ShapeError(f"quantile: 'q' must be a number or a list of numbers, but it has shape {list(q.shape)}")
     if not x.shape[at]:
         raise ShapeError("quantile of no elements")
-    values = sort(x, at)[0]
+    values = movedim(sort(x, at)[0], at, 0)
     ranks = reshape(quantile_ranks(x, q, at), (-1, *[1] * (len(x.shape) - 1)))
-    values = movedim(values, at, 0)
     result = _at_ranks(values, ranks)
     result = where(isnan(values[-1]), values[-1], result)  # nan is the last of the sorted elements
     return reshape(result, (*q.shape, *(lengths if keepdim else values.shape[1:])))

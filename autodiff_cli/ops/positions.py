@@ -93,8 +93,8 @@ def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
 
 @declare.described
 def index_put(x: Value, indices: object, values: Value, accumulate: bool = False) -> Any:
-    given = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
-    key = tuple(_KEY(part, "index_put", "indices") for part in given)
+    parts = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
+    key = tuple(_KEY(part, "index_put", "indices") for part in parts)
     if len(key) > len(x.shape):
         raise ArgumentError(f"index_put: got {len(key)} indices, but the tensor has {len(x.shape)} dimensions")
     return index_putted(x, values, key, bool(accumulate))

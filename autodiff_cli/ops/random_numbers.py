@@ -136,9 +136,9 @@ def normal(mean: Value | Number, std: Value | Number = 1.0, size: Wholes | None 
     if not with_mean and not with_std:
         if size is None:
             raise ArgumentError("normal takes two numbers and a size, or tensors", hint="for three numbers: normal(0, 1, (3,))")
-        low, wide = NUMBER(mean, "normal", "mean"), _checked_deviation(NUMBER(std, "normal", "std"))
+        centre, deviation = NUMBER(mean, "normal", "mean"), _checked_deviation(NUMBER(std, "normal", "std"))
         shape = shape_of("normal", (size,))
-        return _sample("normal", lambda random: np.asarray(random.standard_normal(shape)) * wide + low, options)
+        return _sample("normal", lambda random: np.asarray(random.standard_normal(shape)) * deviation + centre, options)
     a, b = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
     for each in (mean, std):
         if isinstance(each, Tensor):
@@ -276,7 +276,10 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 
 def random_(self: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Draw all elements as whole numbers from ``low`` to ``high - 1`` in place; a single bound is ``high``."""
+    """Draw all elements as whole numbers from ``low`` to ``high - 1`` in place; a single bound is ``high``.
+
+    Without bounds, the numbers reach as far as the type holds all whole numbers.
+    """
     kind = self._data.dtype
     if low is None:
         bounds = 0, 2 if kind.kind == "b" else 2 ** np.finfo(kind).nmant * 2 + 1 if kind.kind == "f" else int(np.iinfo(kind).max)

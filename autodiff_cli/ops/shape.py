@@ -35,9 +35,9 @@ def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
     return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 
 
-def tensor_list(name: str, parameter: str, given: Sequence[Value | Sequence[Value]]) -> list[Any]:
+def tensor_list(name: str, parameter: str, arguments: Sequence[Value | Sequence[Value]]) -> list[Any]:
     """Return a list of tensors that were given as separate arguments or as one list."""
-    tensors = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+    tensors = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (list, tuple)) else arguments
     return [TENSOR(tensor, name, parameter) for tensor in tensors]
 
 
@@ -47,8 +47,8 @@ def expand(x: Value, *shape: Wholes) -> Any:
 
 
 @declare.described
-def reshape(x: Value, *given: Wholes, shape: Wholes = ()) -> Any:
-    return reshaped(x, whole_numbers("reshape", "shape", given or (shape,)))
+def reshape(x: Value, *numbers: Wholes, shape: Wholes = ()) -> Any:
+    return reshaped(x, whole_numbers("reshape", "shape", numbers or (shape,)))
 
 
 @declare.described
@@ -65,8 +65,8 @@ def view(x: Value, *shape: Wholes) -> Any:
 
 
 @declare.described
-def permute(x: Value, *given: Wholes, dims: Wholes = ()) -> Any:
-    return permuted(x, whole_numbers("permute", "dims", given or (dims,)))
+def permute(x: Value, *numbers: Wholes, dims: Wholes = ()) -> Any:
+    return permuted(x, whole_numbers("permute", "dims", numbers or (dims,)))
 
 
 stack = declare.described(join)
