@@ -156,6 +156,7 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
     if view is not None:
         old.extra().view = view
     result = compute(old)
+    edge = result._edge  # of the view, which the change would renew
     mark_changed(tensor)
     tensor._data = result._data
     extra = tensor.extra()
@@ -165,10 +166,9 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
         extra.view.created = view.created  # a change of the shape does not count as a creation, as in PyTorch
         if not recording and tensor._edge is not None and not view.created:
             extra.view.renew(tensor)
-    if result._edge is not None:
-        adopt(tensor, result._edge, True)
-        node = result._edge[0]
-        node.__class__ = _node_type_numbered(type(node), number)
+    if edge is not None:
+        adopt(tensor, edge, True)
+        edge[0].__class__ = _node_type_numbered(type(edge[0]), number)
     return tensor
 
 
