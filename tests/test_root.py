@@ -267,6 +267,11 @@ def test_the_kind_of_a_root_in_a_range() -> None:
     assert (touching.multiplicity, touching.proof) == (2, "touching")
 
 
+def test_the_nearest_root_is_measured_in_the_range_of_each_unknown() -> None:
+    result = ad.root("(x - 5)*(x - 9) = 0; y = 117.5 - 7.5*x", over={"x": (0, 10), "y": (0, 100)})
+    assert result.solution == {"x": 5, "y": 80}
+
+
 def test_messages_about_a_range() -> None:
     with pytest.raises(UsageError, match="not isolated"):
         ad.root("x + y = 1", over="x=0:1,y=0:1")

@@ -292,12 +292,12 @@ def _over(
             f"{plural(m, 'equation')} in {plural(n, 'unknown')}: the roots are not isolated",
             hint=f"add equations, or find one root with {setting('at')}",
         )
-    bounds = np.array([ranges[name] for name in problem.system.names]).T
-    search = roots_over(problem, bounds[0], bounds[1])
+    lows, highs = np.array([ranges[name] for name in problem.system.names]).T
+    search = roots_over(problem, lows, highs)
     roots = [Root(problem, SearchResult(check, [], 1)) for check in search.checks]
     if roots:
         result = min(
-            zip(roots, search.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (low + high) / 2) / (high - low))
+            zip(roots, search.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (lows + highs) / 2) / (highs - lows))
         )[0]
     else:
         nothing = np.full(n, np.nan)
