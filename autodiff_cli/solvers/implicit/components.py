@@ -31,7 +31,7 @@ def replayed(operands: Sequence[Operand], values: Mapping[Instruction, Any]) -> 
         operands: instructions or constants.
         values: the values of the variables: arrays, numbers or tensors of any kind.
     """
-    known: dict[Operand, Any] = {variable: value for variable, value in values.items()}
+    known: dict[Operand, Any] = dict(values.items())
     for instruction in postorder([o for o in operands if type(o) is Instruction], lambda instruction: instruction.inputs):
         if instruction not in known and instruction.primitive is not None:
             inputs = [known[operand] if type(operand) is Instruction else operand for operand in instruction.operands]
@@ -81,37 +81,18 @@ class Components:
 
     def _function(self, k: int, fixed: int, count: int) -> TensorFunction:
         """Return the public function of component k, an elementwise operation that exists as long as its function is used."""
-
-        def forward(*arrays: Array) -> Array:
-            last = self._last  # another component may have been computed just before; read once, because threads share it
-            if last is None or not all(map(np.array_equal, last[0], arrays)):
-                last = self._last = [np.array(array) for array in arrays], self.solve(*np.broadcast_arrays(*arrays))
-            result: Array = last[1][k]
-            return result
-
-        def rule(i: int) -> VjpRule:
-            def vjp(g: Any, out: Any, *arguments: Any) -> Any:
-                return self.vjp(i, k, g, out, *arguments)
-
-            vjp.names = ("g", "out", *self.parameters)  # type: ignore[attr-defined]
-            return vjp
-
-        def notation(arguments: list[Syntax]) -> Syntax:
-            tree = self.tree(arguments)
-            return tree if count == 1 else new_tree("index", tree, new_tree("subscripts", number_tree(str(k))))
-
         intervals: Any = getattr(self, "intervals", None)
-        rules = {name: None if i < fixed else rule(i) for i, name in enumerate(self.parameters)}
+        rules = {name: None if i < fixed else self._rule(i, k) for i, name in enumerate(self.parameters)}
         primitive = Primitive(
             name=self.name,
-            forward=forward,
+            forward=lambda *arrays: self._all(arrays)[k],
             vjps=rules,
             parameters=self.parameters,
             series="chain" if any(rules.values()) else "fixed",
             elementwise=True,
             precise=lambda *arguments: self.precise(*arguments)[k],
             interval=None if intervals is None else lambda _, operands: intervals(*operands)[k],
-            notation=notation,
+            notation=self.tree if count == 1 else lambda arguments: _indexed(self.tree(arguments), k),
             partial=lambda name: self.partial(self.parameters.index(name)),
         )
         call = general(primitive, NodeFactory(primitive, f"{self.name.capitalize()}Backward0", {}))
@@ -122,3 +103,24 @@ class Components:
 
         primitive.function = function
         return function
+
+    def _all(self, arrays: Sequence[Array]) -> Array:
+        """Return all components, which are kept, because the function of another component often has the same arguments."""
+        last = self._last  # read once, because threads share it
+        if last is None or not all(map(np.array_equal, last[0], arrays)):
+            last = self._last = [np.array(array) for array in arrays], self.solve(*np.broadcast_arrays(*arrays))
+        return last[1]
+
+    def _rule(self, i: int, k: int) -> VjpRule:
+        """Return the VJP rule of component k for argument i, with the names of its own parameters."""
+
+        def vjp(g: Any, out: Any, *arguments: Any) -> Any:
+            return self.vjp(i, k, g, out, *arguments)
+
+        vjp.names = ("g", "out", *self.parameters)  # type: ignore[attr-defined]
+        return vjp
+
+
+def _indexed(tree: Syntax, k: int) -> Syntax:
+    """Return an expression followed by the index k."""
+    return new_tree("index", tree, new_tree("subscripts", number_tree(str(k))))

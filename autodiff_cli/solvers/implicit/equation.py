@@ -47,7 +47,7 @@ class Equation(Components):
 
     Attributes:
         residuals: the n residuals, for ``argmin`` the gradient.
-        choice: the choice of the solution.
+        choice: which of several solutions is meant, and the search for it.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Equation(Components):
         super().__init__(name, names, self._starts, len(unknowns))
 
     def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        """Return g times row k of -(dF/dy)^-1 dF/dp for parameter p number i, computed at the unknowns of the arguments."""
         n, by = len(self.unknowns), len(self.unknowns) + i - self._starts
         values = [out if j == k else self.functions[j](*arguments) for j in range(n)]
         at = dict(zip([*self.unknowns, *self.constants], [*values, *arguments[self._starts :]], strict=True))
@@ -77,6 +78,7 @@ class Equation(Components):
         return g * -solution([row[:n] for row in rows], [row[n] for row in rows])[k]
 
     def partial(self, i: int) -> str:
+        """Say in formulas how the derivative with respect to argument i follows from one equation, and of several in words."""
         shown = {u.variable: name_tree(u.variable) for u in self.unknowns}
         shown |= dict(zip((p.variable for p in self.constants), map(name_tree, self._written[1]), strict=True))
         by = len(self.unknowns) + i - self._starts
@@ -89,6 +91,7 @@ class Equation(Components):
         )
 
     def tree(self, arguments: list[Syntax]) -> Syntax:
+        """Return the call as it was written if the parameters still have their names, else with formulas in their place."""
         call, names = self._written
         if [unparse(tree) for tree in arguments[self._starts :]] == names:
             return call
@@ -121,15 +124,18 @@ class Equation(Components):
         return self._system_alone(self._results, parameters)
 
     def _system_alone(self, results: list[Operand], parameters: Vector) -> System:
+        """Return results as functions of the unknowns alone, for given values of the parameters."""
         known = dict(zip(self.constants, map(np.float64, parameters), strict=True))
         return TapeSystem(self.unknowns, results, len(self.unknowns), known)
 
     def solve(self, *arrays: Array) -> Array:
+        """Return the unknowns for arrays of starts and parameters, as float32 only if all of them are."""
         columns = np.array([np.ravel(array) for array in arrays], float).reshape(len(arrays), -1)
         x = self.choice.solved(columns[: self._starts], columns[self._starts :])
         return np.asarray(x.reshape(len(x), *arrays[0].shape).astype(np.result_type(*arrays, np.float32), copy=False))
 
     def intervals(self, *operands: Interval) -> list[Interval]:
+        """Return enclosures of the unknowns for intervals of the starts and parameters; unbounded where nothing is proven."""
         spread = np.broadcast_arrays(*(end for operand in operands for end in (operand.low, operand.high, operand.regular)))
         shape = spread[0].shape
         low, high, regular = (np.array([np.ravel(array) for array in spread[part::3]]) for part in range(3))
@@ -169,11 +175,7 @@ class TapeSystem(System):
     """
 
     def __init__(
-        self,
-        variables: Sequence[Instruction],
-        results: Sequence[Operand],
-        active: int,
-        known: dict[Instruction, Any] | None = None,
+        self, variables: Sequence[Instruction], results: Sequence[Operand], active: int, known: dict[Instruction, Any] | None = None
     ) -> None:
         if known is not None:
             from autodiff_cli.compiler.tape import Tape
@@ -184,6 +186,7 @@ class TapeSystem(System):
             tensors = {old: as_tensor(tape, new) for old, new in zip(variables, own, strict=True)}
             results = [as_operand(value) for value in replayed(results, {**tensors, **known})]
             variables = own
+        # What ``System`` computes from the programs, which are not there, is set directly.
         self.tape = list(variables), list(results)
         self.source, self.programs = "", []
         self.labels = [variable.variable for variable in variables]
@@ -195,6 +198,7 @@ class TapeSystem(System):
         self._constants, self._programs, self._by_formula = {}, {}, False
 
     def evaluation(self, i: int, x: Vector) -> Evaluation:
+        """Raise an error, because a tape is not evaluated in many digits."""
         raise NotPrecise("a part of an expression")
 
 

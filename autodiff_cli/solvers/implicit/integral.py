@@ -49,15 +49,15 @@ class Integral(Components):
         super().__init__("integral", ["low", "high", *(f"p{i}" for i in range(len(parameters)))], 0)
 
     def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        """Return g times the derivative with respect to a limit, 0 or 1, or to parameter i - 2 (Leibniz's rule)."""
         if i >= 2:
             return g * self._derivatives[i - 2].functions[0](*arguments)
         slope = self._at(arguments[i], arguments[2:])
         return g * (-slope if i == 0 else slope)
 
     def partial(self, i: int) -> str:
-        return ("minus the integrand at the lower limit", "the integrand at the upper limit", "the integral of the derivative")[
-            min(i, 2)
-        ]
+        kinds = "minus the integrand at the lower limit", "the integrand at the upper limit", "the integral of the derivative"
+        return kinds[min(i, 2)]
 
     def tree(self, arguments: list[Syntax]) -> Syntax:
         return definition_tree("integral", [self._variable], self._parameters, [self._integrand], arguments)
@@ -73,18 +73,21 @@ class Integral(Components):
         return replayed([self._integrand], dict(zip([self._variable, *self._parameters], [t, *parameters], strict=True)))[0]
 
     def solve(self, *arrays: Array) -> Array:
+        """Return the integral for arrays of limits and parameters: 0 between equal limits, and nan if an argument is nan."""
         columns = [np.ravel(array).astype(float) for array in arrays]
         result = np.zeros(columns[0].size)
         undefined = np.isnan(columns).any(axis=0)
-        some = np.flatnonzero((columns[0] != columns[1]) & ~undefined)
+        proper = np.flatnonzero((columns[0] != columns[1]) & ~undefined)
         with np.errstate(all="ignore"):
-            if len(some):
-                result[some] = self._integrals(*(column[some] for column in columns))
+            if len(proper):
+                result[proper] = self._integrals(*(column[proper] for column in columns))
         result[undefined] = np.nan
         kind = np.result_type(*arrays, np.float32)
         return np.asarray(result.reshape(1, *arrays[0].shape), kind)
 
     def _integrals(self, low: Vector, high: Vector, *parameters: Vector) -> Vector:
+        """Return many integrals by double-exponential quadrature; those that it does not compute accurately, one by one."""
+
         def integrand(t: Array, *values: Array) -> Array:
             result: Array = np.zeros(t.shape) + self._at(t, values)  # a new array, because SciPy changes it
             return result
@@ -134,6 +137,7 @@ class Integral(Components):
         return lambda t: program([t, *cells])[0]
 
     def precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
+        """Return the integral in many digits, but not more than quadrature can compute in time."""
         from autodiff_cli.precise.arithmetic import Arithmetic
 
         work = Arithmetic(min(math.digits, _MOST_DIGITS))

@@ -38,6 +38,7 @@ class _LinearSystem(Components):
         super().__init__("solution", [*(f"a{i}" for i in range(n * n)), *(f"b{i}" for i in range(n))], 0, n)
 
     def solve(self, *arrays: Array) -> Array:
+        """Return the solutions for arrays of all entries and right sides; nan for a singular matrix."""
         n, entries = self._n, np.stack(arrays, axis=-1)
         matrix = entries[..., : n * n].reshape(*entries.shape[:-1], n, n)
         regular = np.isfinite(entries).all(axis=-1) & (np.linalg.det(matrix) != 0)
@@ -46,6 +47,7 @@ class _LinearSystem(Components):
         return result
 
     def vjp(self, i: int, k: int, g: Any, out: Any, *arguments: Any) -> Any:
+        """Return g times the derivative of x = A^-1 b: dx_k/db_i = w_i, and dx_k/dA_ij = -w_i x_j, for row k of A^-1 as w."""
         n = self._n
         transposed = [[arguments[row * n + column] for row in range(n)] for column in range(n)]
         weights = solution(transposed, [1.0 if row == k else 0.0 for row in range(n)])  # row k of the inverse matrix
@@ -63,3 +65,4 @@ class _LinearSystem(Components):
 
 
 _system = functools.cache(_LinearSystem)
+"""The linear system of a size."""

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def definition_tree(
-    name: str,
-    unknowns: Sequence[Instruction],
-    parameters: Sequence[Instruction],
-    results: Sequence[Operand],
-    trees: list[Syntax],
+    name: str, unknowns: Sequence[Instruction], parameters: Sequence[Instruction], results: Sequence[Operand], trees: list[Syntax]
 ) -> Syntax:
     """Return a call of ``root``, ``argmin`` or ``integral``.
 

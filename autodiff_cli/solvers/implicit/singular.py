@@ -22,6 +22,7 @@ _MOST_SPLITS = 30
 _ACCURACY = 1e-17
 """The relative error of a range that is not split."""
 _DIGITS = (20, 40)
+"""The digits of two quadratures, of which the first one is left out for an integrand without singularities."""
 _POWER = 12
 """The power that removes a singularity at an end; the integral of t**-p has a value up to p = 0.97."""
 _DOMINANT = 10.0
@@ -40,30 +41,28 @@ class SingularIntegral:
     """
 
     def __init__(
-        self,
-        values: Callable[[Vector], Vector],
-        in_digits: Callable[[Arithmetic], NumberFunction],
-        accepted: float,
+        self, values: Callable[[Vector], Vector], in_digits: Callable[[Arithmetic], NumberFunction], accepted: float
     ) -> None:
         self._values, self._in_digits = values, in_digits
         self._accepted = accepted
         self._arithmetics = [Arithmetic(digits) for digits in _DIGITS]  # which keep the nodes of the quadrature
 
     def over(self, low: float, high: float) -> tuple[float, float]:
-        """Return an integral and its relative error, which is infinite or nan if a value does not exist."""
-        at_ends = self._values(np.array([low, high]))
-        left = [(low, high)]
-        if np.isfinite(low) and np.isinf(high) and not np.isfinite(at_ends[0]):
-            left = [(low, low + 1.0), (low + 1.0, high)]
+        """Return an integral, split as long as its error is too large, and its relative error: inf or nan if it does not exist."""
+        at_low = self._values(np.array([low, high]))[0]
+        waiting = [(low, high)]
+        if np.isfinite(low) and np.isinf(high) and not np.isfinite(at_low):
+            waiting = [(low, low + 1.0), (low + 1.0, high)]
         value = error = size = 0.0
         splits = _MOST_SPLITS
-        while left and error < np.inf:
-            piece = left.pop()
+        while waiting and error < np.inf:
+            piece = waiting.pop()
             part, estimate = self._over_piece(*piece)
-            if splits and not (estimate <= _ACCURACY * max(abs(part), size) or estimate == np.inf) and np.isfinite(piece).all():
+            is_final = estimate <= _ACCURACY * max(abs(part), size) or estimate == np.inf
+            if splits and not is_final and np.isfinite(piece).all():
                 place = self._roughest(*piece)
                 if piece[0] < place < piece[1]:
-                    left += [(piece[0], place), (place, piece[1])]
+                    waiting += [(piece[0], place), (place, piece[1])]
                     splits -= 1
                     continue
             value, error, size = value + part, error + estimate, size + abs(part)
@@ -101,7 +100,7 @@ class SingularIntegral:
         quadrature = _from_singularity if is_singular[0] else _plain
         is_regular = bool(not is_singular[0] and np.isfinite(high - low))
         results = []
-        for math in self._arithmetics[is_regular:]:
+        for math in self._arithmetics[is_regular:]:  # without a singularity, only the one with more digits
             try:
                 value, estimate = map(float, quadrature(math, self._in_digits, low, high))
             except (AutodiffError, ArithmeticError, ValueError):
@@ -126,7 +125,7 @@ def _plain(math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], 
 def _from_singularity(
     math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float
 ) -> tuple[Any, Any]:
-    """Return the integral of a function that is singular at the lower limit, and an estimate of its error."""
+    """Return the integral, singular at the lower limit a, with t = a + (b - a)*u**p in place of t, and an estimate of its error."""
     wide = Arithmetic((_POWER + 4) * math.digits)  # holds the sum of the limit and the smallest power
     function = in_digits(wide)
     length = wide.mpf(high) - wide.mpf(low)
