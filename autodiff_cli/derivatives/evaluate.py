@@ -82,6 +82,7 @@ class Result(DerivativeResult):
         return [("the value", self.value), *_named_derivatives(self.grad, self.derivatives)]
 
     def bare(self) -> list[Any]:
+        """Return the value and the derivatives; for ``grad``, the derivatives alone, unless their texts have all digits."""
         numbers = super().bare()
         return numbers[1:] if self.command == "grad" and (self.verified is None or self.verified.digits is None) else numbers
 
@@ -96,6 +97,7 @@ class Result(DerivativeResult):
         return self.beside(records)
 
     def lines(self) -> list[Record]:
+        """Return the records of ``grad``; for ``eval``, the whole rows of the tensors, and then the higher derivatives."""
         content = self.content()
         return self.records() if self.command == "grad" else [*content["tensors"], *content.get("derivatives", ())]
 
@@ -178,7 +180,7 @@ def evaluate(
     result.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
     names = () if no_grad or backward == 0 else evaluation.variables if inputs is None else inputs
     result.grad = _gradients(evaluation.variables, names)
-    # Bind the dictionaries rather than the result, to avoid a reference cycle.
+    # The dictionaries are bound, and not the result, to avoid a reference cycle.
     named = partial(_named_derivatives, result.grad, result.derivatives)
     result.compute_notes = partial(all_notes, evaluation, first, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows()
@@ -187,16 +189,21 @@ def evaluate(
     if strict:
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
-        if hooks or no_grad or inputs is not None or (order and backward not in (None, 1)):
-            raise UsageError(
-                f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
-                "not to the effects of hooks and repeated backward passes",
-                hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
-            )
+        _require_plain_derivatives(hooks or no_grad or inputs is not None or (order and backward not in (None, 1)))
         from autodiff_cli.precise.right_digits import verified
 
         result.verified = verified(evaluation, order, digits, _numbers_by_path(result), command == "eval")
     return result
+
+
+def _require_plain_derivatives(has_effects: object) -> None:
+    """Raise an error if gradients have the effects of hooks, of ``inputs`` or of several backward passes, or were left out."""
+    if has_effects:
+        raise UsageError(
+            f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
+            "not to the effects of hooks and repeated backward passes",
+            hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
+        )
 
 
 def _check_order(order: int, least: int, backward: int | None) -> None:
@@ -247,12 +254,7 @@ def grad(
         AutodiffError: see ``evaluate``.
     """
     result = evaluate(
-        *(expression, at, const, order, wrt, dtype),
-        gradient=gradient,
-        strict=strict,
-        verify=verify,
-        digits=digits,
-        command="grad",
+        *(expression, at, const, order, wrt, dtype), gradient=gradient, strict=strict, verify=verify, digits=digits, command="grad"
     )
     if not result.grad:
         raise no_variable_error("grad")
@@ -309,7 +311,7 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
 def _run_backward(
     evaluation: Evaluation, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
 ) -> None:
-    """Run the backward pass a number of times; the other arguments are those of ``evaluate``."""
+    """Run the backward pass a number of times; the other arguments, and the errors, are those of ``evaluate``."""
     if times and evaluation.differentiable:
         evaluation.require_scalar()
     source, span = evaluation.expression, evaluation.evaluator.tree.children[-1].span
@@ -341,8 +343,9 @@ def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any
     for name, value in named:
         if not np.all(np.isfinite(value)):
             bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
-            origin = next((note for note in notes if note["kind"] in ("domain", "nonfinite") and note["span"]), None)
-            origin = origin or next((note for note in notes if note["kind"] == "nonfinite"), None)
+            with_place = (note for note in notes if note["kind"] in ("domain", "nonfinite") and note["span"])
+            without_place = (note for note in notes if note["kind"] == "nonfinite")
+            origin = next(with_place, None) or next(without_place, None)
             span = origin["span"] if origin else None
             raise NotFiniteError(
                 f"{name} is {bad}" + (f"; {origin['message']}" if origin else ""),

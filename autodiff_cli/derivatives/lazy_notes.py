@@ -34,7 +34,8 @@ class DerivativeResult(CommandResult):
         return self._notes or []
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_notes": self.notes, "compute_notes": None}  # an evaluation has functions, which are not pickled
+        """Return the state with computed notes, because the functions of an evaluation cannot be copied to another process."""
+        return self.__dict__ | {"_notes": self.notes, "compute_notes": None}
 
     def completed(self, content: Record) -> Record:
         """Return the content of the JSON object with the verified digits and the notes added."""

@@ -237,19 +237,19 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
         raise no_variable_error(command)
     inputs = list(evaluation.variables.values())
     with np.errstate(all="ignore"):
-        if command == "jvp":
+        if command == "vjp":
+            result: Any = _by_name(evaluation, _gradients(evaluation, inputs))
+        elif command in ("jvp", "hvp"):
             direction = _direction_tensors(command, evaluation, vector)
-            return Product(command, evaluation, jacobian_vector([evaluation.output], inputs, direction)[0]._data)
-        if command == "hvp":
-            direction = _direction_tensors(command, evaluation, vector)
-            _require_scalar(evaluation, command)
-            result: Any = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
-        elif command == "vjp":
-            result = _by_name(evaluation, _gradients(evaluation, inputs))
+            if command == "jvp":
+                result = jacobian_vector([evaluation.output], inputs, direction)[0]._data
+            else:
+                _require_scalar(evaluation, command)
+                result = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
         else:
             _check_size(command, evaluation, inputs)
             result = (_hessian_blocks if command == "hessian" else _jacobian_blocks)(evaluation, inputs)
-    return Product(command, evaluation, result)
+        return Product(command, evaluation, result)
 
 
 def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def _check_size(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> N
 
 
 def _jacobian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:
-    """Return the Jacobian by one pass for each element of the variables, or for each element of the output if these are fewer."""
+    """Return the Jacobian by passes for columns if they are fewer and give finite numbers, else by passes for rows."""
     few_columns = sum(x.numel() for x in inputs) < evaluation.output.numel()
     columns = jacobian_by_columns(evaluation.output, inputs) if few_columns else []
     if columns and all(np.isfinite(block._data).all() for block in columns):
@@ -321,14 +321,11 @@ def _hessian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, A
     matrix = _hessian_by_formula(evaluation)
     if matrix is not None:
         ends = np.cumsum([x.numel() for x in inputs])[:-1]
-        rows = [np.split(row, ends, axis=1) for row in np.split(matrix, ends)]
-        return {
-            name: {
-                other: block.reshape((*x.shape, *y.shape))
-                for (other, y), block in zip(evaluation.variables.items(), row, strict=True)
-            }
-            for (name, x), row in zip(evaluation.variables.items(), rows, strict=True)
-        }
+        blocks: dict[str, Any] = {}
+        for (name, x), rows in zip(evaluation.variables.items(), np.split(matrix, ends), strict=True):
+            row = zip(evaluation.variables.items(), np.split(rows, ends, axis=1), strict=True)
+            blocks[name] = {other: block.reshape((*x.shape, *y.shape)) for (other, y), block in row}
+        return blocks
     first = jacobian_of(evaluation.output, inputs, create_graph=True)
     return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}
 
