@@ -18,6 +18,8 @@ from autodiff_cli.language.tree import split_outside_brackets
 from autodiff_cli.limits import check_count
 
 MOST_POINTS = 10_000
+_SAMPLES = 20
+"""The number of points in a range that does not state it."""
 _COMMA = re.compile(",")
 _AT = setting("at")
 
@@ -30,6 +32,7 @@ class At:
     Attributes:
         values: the list of values of each variable.
         ranges: the lower and the upper end of the range of each sampled variable.
+        samples: the largest number of points of a range, which all ranges have; 0 without ranges.
 
     Raises:
         UsageError: if a variable does not have a value, or has more than one range or both a range and values.
@@ -39,25 +42,22 @@ class At:
         self.values: dict[str, list[Any]] = {}
         self.ranges: dict[str, tuple[float, float]] = {}
         self.samples = 0
-        for text in texts:
-            for name, value in split_bindings(text, "at"):
-                if not value:
-                    raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
-                file = value.startswith("@")
-                is_range = not file and len(split_outside_brackets(value, COLON)) > 1
-                if name in self.ranges or (is_range and name in self.values):
-                    raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
-                if is_range:
-                    (span,) = parse_ranges([f"{name}={value}"], "at")
-                    self.ranges[name] = span.low, span.high
-                    self.samples = max(self.samples, span.samples or 20)
-                else:
-                    parts = (
-                        [from_file(value[1:])]
-                        if file
-                        else [constant_value(part, "at", name) for part in split_outside_brackets(value, _COMMA)]
-                    )
-                    self.values.setdefault(name, []).extend(parts)
+        for name, value in (pair for text in texts for pair in split_bindings(text, "at")):
+            if not value:
+                raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
+            is_file = value.startswith("@")
+            is_range = not is_file and len(split_outside_brackets(value, COLON)) > 1
+            if name in self.ranges or (is_range and name in self.values):
+                raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
+            if is_range:
+                (span,) = parse_ranges([f"{name}={value}"], "at")
+                self.ranges[name] = span.low, span.high
+                self.samples = max(self.samples, span.samples or _SAMPLES)
+            elif is_file:
+                self.values.setdefault(name, []).append(from_file(value[1:]))
+            else:
+                numbers = [constant_value(part, "at", name) for part in split_outside_brackets(value, _COMMA)]
+                self.values.setdefault(name, []).extend(numbers)
 
     def points(self, seed: int = 0) -> list[Point]:
         """Return every combination of values, each with the sampled points of the ranges.

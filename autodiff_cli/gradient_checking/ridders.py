@@ -8,6 +8,7 @@ with the smallest error.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,10 +20,12 @@ Array = NDArray[np.float64]
 Estimate = tuple[Array, Array]
 """The estimated derivatives and their estimated errors."""
 
-_SHRINK = 1.6
-_ROWS = 9
+_SHRINK, _ROWS = 1.6, 9
+"""The factor by which a step decreases from row to row of an extrapolation table, and the number of rows."""
 _STEPS = (0.3, 1e-2, 1e-4, 1e-6)
+"""The initial steps, relative to the input."""
 _STEPS_AT_0 = (1.0, 1e-3, 1e-6, 1e-9, 1e-12)
+"""The initial steps at an input of 0."""
 _MANY = 50
 """The number of elements above which fewer steps are tried for each element."""
 _KNOWN = 1e-4
@@ -49,13 +52,7 @@ class DifferenceQuotient:
         steps: Sequence[float] = _STEPS if x else _STEPS_AT_0
         if many > _MANY:
             steps = steps[:2] if many <= 4 * _MANY else steps[1:2]
-        known: dict[float, Array] = {}
-
-        def at(distance: float) -> Array:
-            if distance not in known:
-                known[distance] = function(distance)
-            return known[distance]
-
+        at = functools.cache(function)
         self.right, self.left, (self.value, self.error) = (
             _best([_extrapolated(at, scale * step, x, side) for step in steps]) for side in (1, -1, 0)
         )
@@ -63,18 +60,18 @@ class DifferenceQuotient:
             better = ~np.isfinite(self.error) & np.isfinite(error)
             self.value, self.error = np.where(better, value, self.value), np.where(better, error, self.error)
 
-    def _kink(self, j: int) -> bool:
-        """Return whether the one-sided derivatives differ by more than their errors."""
-        (left, of_left), (right, of_right) = ((value[j], error[j]) for value, error in (self.left, self.right))
+    def _is_kink(self, j: int) -> bool:
+        """Return whether the one-sided derivatives of element j are certain, and differ by much more than their errors."""
+        (left, left_error), (right, right_error) = ((value[j], error[j]) for value, error in (self.left, self.right))
         size = np.maximum(abs(left), abs(right))
-        sure = of_left <= _KNOWN * size and of_right <= _KNOWN * size
-        return bool(sure and abs(left - right) > 100 * (of_left + of_right) + 1e-3 * size)
+        is_certain = left_error <= _KNOWN * size and right_error <= _KNOWN * size
+        return bool(is_certain and abs(left - right) > 100 * (left_error + right_error) + 1e-3 * size)
 
     def judged(self, j: int, value: float) -> Verdict:
         """Return the verdict on a number claimed to be the derivative of the j-th element of the output."""
         numeric, error = float(self.value[j]), float(self.error[j])
         off = abs(value - numeric)
-        if self._kink(j):
+        if self._is_kink(j):
             low, high = sorted((float(self.left[0][j]), float(self.right[0][j])))
             slack = float(self.left[1][j] + self.right[1][j])
             inside = low - slack <= value <= high + slack
@@ -108,7 +105,14 @@ def _best(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int) -> Estimate:
-    """Return the entry of one Ridders extrapolation table with the smallest error estimate."""
+    """Return the entry of one Ridders extrapolation table with the smallest error estimate, for each element.
+
+    Args:
+        at: the function of the distance from x.
+        step: the first distance.
+        x: the value of the input.
+        side: 1 or -1 for a one-sided derivative, 0 for a central one, whose error has only even powers of the distance.
+    """
     here = at(0.0)
     best, least = np.full(here.shape, np.nan), np.full(here.shape, np.inf)
     before: list[Array] = []
@@ -118,13 +122,9 @@ def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int
         distance = (x + distance) - x  # the exact difference of the rounded sum and x
         if distance == 0:
             break
-        if side:
-            moved = at(side * distance)
-            quotient, size = side * (moved - here) / distance, np.maximum(np.abs(moved), np.abs(here))
-        else:
-            up, down = at(distance), at(-distance)
-            quotient, size = (up - down) / (2 * distance), np.maximum(np.abs(up), np.abs(down))
-        rounding = 4 * np.finfo(np.float64).eps * size / distance
+        up, down = (at(side * distance), here) if side else (at(distance), at(-distance))
+        quotient = (up - down) / (side * distance if side else 2 * distance)
+        rounding = 4 * np.finfo(np.float64).eps * np.maximum(np.abs(up), np.abs(down)) / distance
         current = [quotient]
         factor = power
         for k in range(row):
