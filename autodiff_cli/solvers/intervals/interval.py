@@ -76,7 +76,7 @@ def outward(low: Bounds, high: Bounds, regular: Mask, ulps: int = 1) -> Interval
     The products replace ``nextafter``, which takes several times as long; see Rump, Zimmermann, Boldo and Melquiond, Computing
     predecessor and successor in rounding to nearest, BIT 49 (2009).
     """
-    part = _HALF_ULP if ulps == 1 else ulps * _ULP
+    part = _HALF_ULP if ulps == 1 else ulps * _ULP  # half a unit suffices for one correctly rounded operation
     low, high = np.minimum(low, _LARGEST), np.maximum(high, -_LARGEST)
     return Interval(low - (part * np.abs(low) + ulps * _LEAST), high + (part * np.abs(high) + ulps * _LEAST), regular)
 
@@ -120,7 +120,7 @@ def mul(a: Interval, b: Interval) -> Interval:
 
 
 def reciprocal(a: Interval) -> Interval:
-    """Return 1/a."""
+    """Return 1/a: unbounded beside 0, and empty for 0 itself."""
     inside = (a.low < 0) & (a.high > 0)
     low = np.where(inside | (a.high == 0), -np.inf, 1 / a.high)
     high = np.where(inside | (a.low == 0), np.inf, 1 / a.low)
@@ -139,7 +139,7 @@ def div(a: Interval, b: Interval) -> Interval:
 
 
 def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
-    """Return the values of an even function that increases for positive arguments and has its minimum at 0."""
+    """Return the values of an even function that increases for positive arguments, with a maximum error of some ``ulps``."""
     far = a.magnitude
     near = np.where(a.holds(0.0), 0.0, np.minimum(np.abs(a.low), np.abs(a.high)))
     lowest = function(np.zeros(()))
@@ -168,12 +168,11 @@ def increasing(
     """
     nothing = a.empty | (a.high < domain[0]) | (a.low > domain[1])
     first, last = np.clip(a.low, *domain), np.clip(a.high, *domain)
-    low, high = function(first), function(last)
-    poles = [end for end in domain if np.isfinite(end) and np.isinf(function(np.array(end)))]
     inside = (a.low >= domain[0]) & (a.high <= domain[1])
-    for pole in poles:
-        inside &= (a.low != pole) & (a.high != pole)
-    result = outward(low, high, a.regular & inside, ulps)
+    for end in domain:
+        if np.isfinite(end) and np.isinf(function(np.array(end))):  # a pole
+            inside &= (a.low != end) & (a.high != end)
+    result = outward(function(first), function(last), a.regular & inside, ulps)
     low = np.clip(np.where(first == exact[0], exact[1], result.low), *bounds)
     high = np.clip(np.where(last == exact[0], exact[1], result.high), *bounds)
     return Interval(np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), result.regular & ~nothing)

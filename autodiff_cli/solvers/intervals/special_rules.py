@@ -25,7 +25,7 @@ _LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)
 
 
 def _valley(argument: float, value: float) -> Rule:
-    """Return the rule of a convex function of positive numbers with its minimum inside."""
+    """Return the rule of a convex function of positive numbers, which has its minimum, a value, at an argument."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         x = operands[0]
@@ -39,12 +39,12 @@ def _valley(argument: float, value: float) -> Rule:
 
 
 def _lambertw(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a branch of the Lambert W function; both are monotone."""
-    x, branch = operands[0], -float(np.exp(-1.0))
-    end = float(call(np.array(branch)))
+    """Return the values of a branch of the Lambert W function: branch 0 increases, and branch -1 decreases."""
+    x, first = operands[0], -float(np.exp(-1.0))
+    end = float(call(np.array(first)))  # at the branch point -1/e, where the slope is infinite and rounding is large
     if call.number() == 0:
-        return increasing(x, call, (branch, _INF), (end - 1e-7, _INF), (0.0, float(call(np.zeros(())))), SPECIAL)
-    return decreasing(x, call, (branch, 0.0), (-_INF, end + 1e-7), _NOWHERE, SPECIAL)
+        return increasing(x, call, (first, _INF), (end - 1e-7, _INF), (0.0, float(call(np.zeros(())))), SPECIAL)
+    return decreasing(x, call, (first, 0.0), (-_INF, end + 1e-7), _NOWHERE, SPECIAL)
 
 
 def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
@@ -57,7 +57,7 @@ def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
-    """Return the rule of a function that is monotone in each argument."""
+    """Return the rule of a function that increases (1) or decreases (-1) in each argument where the operands are ``inside``."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         ends = [(x.low, x.high)[::sign] for x, sign in zip(operands, signs, strict=True)]
@@ -72,6 +72,7 @@ def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE
 
 
 def _positive(*operands: Interval) -> Mask:
+    """Return where all operands are positive."""
     return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*(x.low > 0 for x in operands))))
 
 
@@ -98,11 +99,7 @@ def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, ro
 
 
 SPECIAL_RULES: dict[str, Rule] = {
-    "digamma": lambda call, x: chosen(
-        x[0].low > 0,
-        increasing(x[0], call, _POSITIVE, exact=(-1.0, 0.0), ulps=SPECIAL),
-        UNBOUNDED,
-    ),
+    "digamma": lambda call, x: chosen(x[0].low > 0, increasing(x[0], call, _POSITIVE, exact=(-1.0, 0.0), ulps=SPECIAL), UNBOUNDED),
     "lgamma": _valley(*_LGAMMA_MINIMUM),
     "gamma": _valley(_LGAMMA_MINIMUM[0], 0.88560319441088870),
     # |J| <= 1 and |J'| <= 1 (DLMF 10.14.1, 10.6.1)

@@ -41,22 +41,23 @@ def _projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector
 
 
 def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
-    """Minimize a function of many variables by L-BFGS-B, then by Newton's method with conjugate gradients."""
+    """Minimize a function of many variables by L-BFGS-B, then by at most ``most`` Newton steps with conjugate gradients."""
     optimize = library("scipy.optimize", "minimize")
     bounds = optimize.Bounds(problem.low, problem.high)
     options = {"maxiter": 10 * most, "maxfun": 20 * most, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-8}
 
     def value(point: Vector) -> float:
+        """Return f, with a high value in place of one that is not defined."""
         result = problem.value(point)
         return result if np.isfinite(result) or result == -np.inf else 1e300
 
     with np.errstate(all="ignore"):
-        done = optimize.minimize(value, x, jac=problem.gradient, method="L-BFGS-B", bounds=bounds, options=options)
-    x = done.x if np.isfinite(problem.gradient(done.x)).all() else x
+        end = optimize.minimize(value, x, jac=problem.gradient, method="L-BFGS-B", bounds=bounds, options=options)
+    x = end.x if np.isfinite(problem.gradient(end.x)).all() else x
     is_endless = not problem.value(x) > -_DEEP or float(np.max(np.abs(x))) > _FAR
-    steps = int(done.nit)
+    steps = int(end.nit)
     lengths: list[float] = []
-    while not is_endless and len(lengths) < most and (lower := _newton(problem, x)) is not None:
+    while not is_endless and len(lengths) < most and (lower := _newton_point(problem, x)) is not None:
         lengths.append(float(np.linalg.norm(lower - x)))
         x = lower
         slope = _projected(x, problem.gradient(x), problem.low, problem.high)
@@ -64,8 +65,8 @@ def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report)
     return Descent(x, "unbounded" if is_endless else "stationary", steps + len(lengths), lengths)
 
 
-def _newton(problem: MinimumProblem, x: Vector) -> Vector | None:
-    """Return the point after a Newton step that reduces the gradient, or ``None``."""
+def _newton_point(problem: MinimumProblem, x: Vector) -> Vector | None:
+    """Return the point after a part of a Newton step that halves the gradient and does not raise the value, or ``None``."""
     slope = _projected(x, problem.gradient(x), problem.low, problem.high)
     if not slope.any():
         return None
@@ -80,13 +81,14 @@ def _newton(problem: MinimumProblem, x: Vector) -> Vector | None:
 
 
 def _conjugate_step(problem: MinimumProblem, x: Vector, slope: Vector) -> Vector:
-    """Return the Newton step of the variables that no bound holds, by conjugate gradients."""
+    """Return the Newton step, by conjugate gradients, of the variables whose element of the projected gradient is not 0."""
     linalg = library("scipy.sparse.linalg", "minimize")
     operator = linalg.LinearOperator((len(x), len(x)), matvec=lambda v: _product(problem, x, slope != 0, v), dtype=float)
     return np.asarray(linalg.cg(operator, -slope, maxiter=_MOST_CONJUGATE)[0])
 
 
 def _product(problem: MinimumProblem, x: Vector, free: Mask, direction: Vector) -> Vector:
+    """Return the Hessian matrix times a direction, restricted to the free variables."""
     return np.where(free, problem.product(x, np.where(free, direction, 0.0)), 0.0)
 
 
@@ -100,27 +102,25 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
     """
     gradient = problem.slopes(x)[0]
     fixed = _outward(x, gradient, problem.low, problem.high)
-    free = ~fixed
-
     slope = _projected(x, gradient, problem.low, problem.high)
     step = _conjugate_step(problem, x, slope)
-    moved = [problem.slopes(x * (1 + EPS * sign))[0] for sign in np.random.default_rng(0).choice((-1.0, 1.0), (_TRIALS, len(x)))]
-    rounding = 32 * np.maximum(np.max(np.abs(np.array(moved) - gradient), axis=0), EPS**2)
-    small = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
-    small &= abs(float(slope @ step)) <= EPS * max(abs(problem.values(x)[0]), abs(problem.values(problem.start)[0]))
-    stationary = bool((np.abs(slope) <= rounding).all()) or small
-    ends, vector = _extremes(partial(_product, problem, x, free), free)
-    error = 1e-6 * float(np.max(np.abs(ends)))
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), (_TRIALS, len(x)))
+    changes = np.array([problem.slopes(x * (1 + EPS * sign))[0] - gradient for sign in signs])
+    rounding = 32 * np.maximum(np.max(np.abs(changes), axis=0), EPS**2)
+    is_small_step = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
+    is_small_step &= abs(float(slope @ step)) <= EPS * max(abs(problem.values(x)[0]), abs(problem.values(problem.start)[0]))
+    is_stationary = bool((np.abs(slope) <= rounding).all()) or is_small_step
+    ends, lowest = _extremes(partial(_product, problem, x, ~fixed), ~fixed)
+    error = 1e-6 * float(np.max(np.abs(ends)))  # an estimate for the Lanczos method
     kind = definiteness(ends, error)
     value = problem.values(x)[0]
     active = Active(np.zeros(0, bool), fixed)
-    return Certificate(x, value, np.zeros(0), gradient, active, 0.0, stationary, True, ends, error, kind, vector)
+    return Certificate(x, value, np.zeros(0), gradient, active, 0.0, is_stationary, True, ends, error, kind, lowest)
 
 
 def _extremes(product: Callable[[Vector], Vector], free: Mask) -> tuple[Vector, Vector]:
-    """Return the lowest and the highest eigenvalue of the free part of a matrix, and the eigenvector of the lowest one."""
+    """Return the lowest and the highest eigenvalue of the free part of a matrix, nan if not found, and the lowest eigenvector."""
     linalg = library("scipy.sparse.linalg", "minimize")
-
     count = int(free.sum())
     vector = np.zeros(len(free))
     if count < 2:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.minima.certificate import Certificate
-    from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _MOST_NAMED = 5
+"""The maximum number of variables that a note names."""
 MOST_SECONDS = 4.0
 """The time for the evaluations of a search of up to ``DENSE`` variables."""
 
@@ -86,6 +86,7 @@ class Minimum(Solution):
         return list(self.solution.values())
 
     def records(self) -> list[Record]:
+        """Return the steps if they were recorded, else one record for each variable and one for the value."""
         if self.trace is not None:
             return self.trace
         bounds = {name: ",".join(dict.fromkeys(filter(None, self.at_bound.get(name, [])))) for name in self.solution}
@@ -97,14 +98,7 @@ class Minimum(Solution):
 
 
 @np.errstate(all="ignore")
-@checks(
-    expression=EXPRESSION,
-    at=VALUES,
-    const=optional(VALUES),
-    bounds=VALUES_OR_TEXTS,
-    subject=NAMES,
-    sensitivity=NAMES,
-)
+@checks(expression=EXPRESSION, at=VALUES, const=optional(VALUES), bounds=VALUES_OR_TEXTS, subject=NAMES, sensitivity=NAMES)
 def minimize(
     expression: str,
     at: Mapping[str, Value],
@@ -138,12 +132,9 @@ def minimize(
     subject = [subject] if isinstance(subject, str) else list(subject)
     problem = MinimumProblem(expression, at, const, subject, intervals(bounds, "bounds"), maximize)
     notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
-    check_names(sensitivity, const or {}, "sensitivity", "constant")
-    for name in sensitivity:
-        if np.ndim((const or {})[name]):
-            raise UsageError(f"{setting('sensitivity')} needs a number, but '{name}' is an array", hint="name scalar constants")
+    _check_sensitivity(sensitivity, const or {})
     check_start(problem)
-    moved = [label for label, a, b in zip(problem.system.labels, problem.start, problem.system.start, strict=True) if a != b]
+    moved = [problem.system.labels[i] for i in np.flatnonzero(problem.start != problem.system.start)]
     if moved:
         message = f"the start of {listed(moved[:_MOST_NAMED])} is outside its bounds, and was moved to the nearest bound"
         notes.append(note("bounds", message))
@@ -176,6 +167,14 @@ def minimize(
     if sensitivity and result.converged and search.certificate is not None:
         result.sensitivity = sensitivities(problem, search.certificate, const or {}, sensitivity)
     return result
+
+
+def _check_sensitivity(names: Sequence[str], const: Mapping[str, Value]) -> None:
+    """Raise an error if a name of ``sensitivity`` is not that of a constant that is a number."""
+    check_names(names, const, "sensitivity", "constant")
+    for name in names:
+        if np.ndim(const[name]):
+            raise UsageError(f"{setting('sensitivity')} needs a number, but '{name}' is an array", hint="name scalar constants")
 
 
 def _at_bound(problem: MinimumProblem, x: Vector) -> dict[str, list[str]]:
@@ -221,10 +220,9 @@ def sensitivities(
     system, n = problem.system, problem.size
     others = {name: value for name, value in const.items() if name not in names}
     at = {**system.named(certificate.x), **{name: const[name] for name in names}}
-    wider = System(system.source, system.programs, at, others)
-    point = wider.start
+    wider = System(system.source, system.programs, at, others)  # the variables are followed by the constants
     weights = problem.weights(certificate.multipliers)
-    hessian, jacobian = wider.hessian(point, weights), wider.jacobian(point)
+    hessian, jacobian = wider.hessian(wider.start, weights), wider.jacobian(wider.start)
     free = np.flatnonzero(~certificate.active.fixed)
     rows = 1 + np.flatnonzero(certificate.active.constraints)
     normal = jacobian[np.ix_(rows, free)]

@@ -60,21 +60,22 @@ class RootProgram(Compiled):
     ) -> None:
         parsed = equations(expression, [*at, *const, *names])
         trees = [parsed.program(equation.residual) for equation in parsed.equations]
-        result = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
-        check_no_module(result, parsed.source, names)
-        self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(result, 1.0)})
+        columns = {name: span for tree in trees for name, span in free_names(tree, const, [*at, *names]).items() if name not in at}
+        check_no_module(columns, parsed.source, names)
+        self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(columns, 1.0)})
         self._arguments = (expression, dict(at), dict(const))
         self.labels = self._problem.labels
-        check_names(sensitivity, [*const, *result], "sensitivity", "constant")
+        check_names(sensitivity, [*const, *columns], "sensitivity", "constant")
         self._wanted = tuple(sensitivity)
-        self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
         slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]
-        super().__init__(list(result), [()], np.float64, [*self.labels, *slopes, "residual", "converged"])
+        super().__init__(list(columns), [()], np.float64, [*self.labels, *slopes, "residual", "converged"])
         self.text = "; ".join(map(unparse, [*parsed.definitions, *(equation.residual for equation in parsed.equations)]))
-        start = self._problem.system.named(self._problem.start)
+        # A constant of ``sensitivity`` becomes a variable of the system with the same value in all rows.
+        self._same = {name: _number(name, const[name]) for name in sensitivity if name in const}
         rest = {name: value for name, value in const.items() if name not in self._same}
-        columns: dict[str, Value] = {**start, **dict.fromkeys(result, 1.0), **self._same}
-        self._system = System(expression, trees, columns, rest, active=len(self.labels))
+        start = self._problem.system.named(self._problem.start)
+        variables: dict[str, Value] = {**start, **dict.fromkeys(columns, 1.0), **self._same}
+        self._system = System(expression, trees, variables, rest, active=len(self.labels))
         self._search = RowSearch(self._system, self._alone)
         if sensitivity:
             self._system.program("whole_jacobian")  # before several threads use the tape
@@ -99,8 +100,10 @@ class RootProgram(Compiled):
         """Return the derivatives of the roots in some rows, nan in the others, of shape (n*m, rows) for m constants."""
         n, m = len(x), len(self._wanted)
         result = np.full((n * m, x.shape[1]), np.nan)
-        if not self._search.is_traced or not m:
-            for i in rows.tolist() if m else ():
+        if not m:
+            return result
+        if not self._search.is_traced:
+            for i in rows.tolist():
                 slopes = sensitivities(self._alone(constants[:, i]), x[:, i], self._wanted)
                 parts = [np.reshape([row[name] for name in self._wanted], (m, -1)).T.ravel() for row in slopes.values()]
                 result[:, i] = np.concatenate(parts)
@@ -108,18 +111,19 @@ class RootProgram(Compiled):
         with np.errstate(all="ignore"):
             whole = self._system.columns(np.vstack([x, constants])[:, rows], "whole_jacobian").reshape(n, -1, len(rows))
             places = [self._system.labels.index(name) for name in self._wanted]
-            slopes_of = -np.einsum("ijk,jmk->imk", inverses(whole[:, :n]), whole[:, places])
-        result[:, rows] = slopes_of.reshape(n * m, -1)
+            # dx/da = -(dF/dx)^-1 dF/da in each row
+            slopes_by_row = -np.einsum("ijk,jmk->imk", inverses(whole[:, :n]), whole[:, places])
+        result[:, rows] = slopes_by_row.reshape(n * m, -1)
         return result
 
     def _alone(self, constants: Vector) -> RootProblem:
-        """Return the equations of one row."""
+        """Return the equations of one row, given the values of its columns and then of the constants of ``sensitivity``."""
         expression, at, const = self._arguments
         return RootProblem(expression, at, {**const, **dict(zip([*self.variables, *self._same], constants.tolist(), strict=True))})
 
 
 def _number(name: str, value: Value) -> float:
-    """Return the value of a constant of ``sensitivity``."""
+    """Return the value of a constant of ``sensitivity``, which must be a number."""
     if np.ndim(value):
         raise UsageError(f"{setting('sensitivity')} over rows names '{name}', which is an array", hint="name numbers and columns")
     return float(np.asarray(value))
@@ -157,7 +161,7 @@ class RootRows(RowMap):
     """A mapping of rows in which a row without a root is counted, and skipped if ``on_error`` is ``skip``."""
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Solve the rows of a block."""
+        """Solve the rows of a block, and note each row without a root as a problem of the block, or leave it out."""
         block, out = super().computed(block)
         failed = [i for i in np.flatnonzero(out[-1] == 0).tolist() if i not in block.problems]
         if failed:
@@ -174,11 +178,7 @@ class RootRows(RowMap):
 
 
 def root_columns(
-    expression: str,
-    data: Data,
-    at: Mapping[str, Value],
-    const: Mapping[str, Value],
-    sensitivity: Sequence[str] = (),
+    expression: str, data: Data, at: Mapping[str, Value], const: Mapping[str, Value], sensitivity: Sequence[str] = ()
 ) -> dict[str, Vector | Mask]:
     """Solve equations for every row of columns in memory or in a file.
 
