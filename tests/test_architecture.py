@@ -43,7 +43,7 @@ BUDGETS = {
     "code_generation": 1127,
     "compiler": 2952,
     "data": 5738,
-    "derivatives": 1034,
+    "derivatives": 1035,
     "evaluation": 3466,
     "explanation": 1952,
     "gradient_checking": 1032,
@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1552,
     "root": 1613,
     "script": 1532,
-    "solvers": 12603,
+    "solvers": 12605,
     "symbolic": 5167,
     "utils": 279,
 }
