@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1552,
     "root": 1613,
     "script": 1532,
-    "solvers": 12605,
+    "solvers": 12639,
     "symbolic": 5167,
     "utils": 279,
 }

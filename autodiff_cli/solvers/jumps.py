@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_LINES = 24
 """The maximum number of variables along which a system is examined."""
 _NEAR_0 = 1e-300
+"""The size below which a number counts as 0: outward rounding cannot tell subnormal numbers from 0."""
 _EPS = float(np.finfo(float).eps)
 
 
@@ -94,17 +95,17 @@ def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -
 
 def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float) -> Discontinuity | None:
     """Return the discontinuity between two close values of variable i, or ``None``, from the values on both sides of them."""
-    if max(abs(low), abs(high)) < _NEAR_0:  # outward rounding cannot tell subnormal numbers from 0
+    if max(abs(low), abs(high)) < _NEAR_0:
         low = high = 0.0
-    size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])
-    steps = [size * _EPS**power for power in STEPS] if size else [_EPS**power for power in STEPS_AT_0]
+    steps = _steps_beside(low, high)
     left, right = ([system.values(_on_line(x, i, end + side * step)) for step in steps] for side, end in ((-1, low), (1, high)))
     here = [system.values(_on_line(x, i, end)) for end in (low, high)]
     inside = [bool(np.isfinite(side).all()) for side in (left, right)]
     where = f"{system.labels[i]} = {high + 0.0:.6g}"
     if not any(inside):
         return None
-    if not np.isfinite(here).all() if all(inside) else not np.isfinite(here).all(axis=1).any():
+    is_defined = np.isfinite(here).all() if all(inside) else np.isfinite(here).all(axis=1).any()
+    if not is_defined:
         return Discontinuity("undefined", where)
     # The formula of a function of arrays may divide by a pivot of 0, where the function itself is defined.
     if system.tape is not None and enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
@@ -125,10 +126,19 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
     return next((hidden for evaluation in evaluations() if (hidden := exact_jump(evaluation)) is not None), None)
 
 
+def _steps_beside(low: float, high: float) -> list[float]:
+    """Return the decreasing distances from two floats at which values beside them are computed; the last is at least their gap."""
+    size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])
+    return [size * _EPS**power for power in STEPS] if size else [_EPS**power for power in STEPS_AT_0]
+
+
 def _limits_of_jump(
     left: list[Vector], right: list[Vector], here: list[Vector], steps: list[float], gap: float
 ) -> tuple[float, float] | None:
-    """Return the limits of the first function that jumps at two floats with a gap, ``here``, from values ``steps`` beside them."""
+    """Return the limits of the first function that jumps, or ``None``.
+
+    Its values are known at two floats with a gap between them, ``here``, and at distances ``steps`` to the left and the right.
+    """
     for j in range(len(here[0])):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))

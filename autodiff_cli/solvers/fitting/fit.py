@@ -191,7 +191,11 @@ def _first_point(problem: FitProblem, most_steps: int) -> Vector:
 
 
 def _minimum(problem: FitProblem, most_steps: int, watch: Watch | None) -> Minimization:
-    """Return the minimum of a problem.  If columns have errors, there are often several: the smaller one of two is returned."""
+    """Return the minimum of a problem; ``watch`` is called with each step.
+
+    If columns have errors, there are often several minima: the smaller of two is returned, which are reached from the start and
+    from the minimum without these errors.
+    """
     first = Minimizer(problem.objective, _first_point(problem, most_steps)[None], problem.box, most_steps, watch).run()
     if not problem.errors:
         return first

@@ -67,16 +67,7 @@ class Fit(Solution):
         values = dict(zip(problem.unknowns, point.tolist(), strict=True))
         self.values = {name: values.get(name, problem.start[name]) for name in problem.shared or problem.start}
         self.errors = dict(zip(problem.unknowns, np.sqrt(np.diag(matrix)).tolist(), strict=True))
-        held = {name for name, is_free in zip(problem.unknowns, facts.free[0], strict=True) if not is_free}
-        self.parameters: dict[str, Record] = {
-            name: {
-                **self.estimate(value, self.errors.get(name, np.nan)),
-                "start": problem.start[name],
-                "fixed": name in problem.fixed,
-                "at_bound": ("lower" if value <= problem.bounds[name][0] else "upper") if name in held else None,
-            }
-            for name, value in self.values.items()
-        }
+        self.parameters = {name: self._parameter_record(name) for name in self.values}
         names = [name for name, error in self.errors.items() if np.isfinite(error)]
         known = matrix[np.ix_(*[np.isfinite(np.diag(matrix))] * 2)]
         self.covariance = by_names(names, known)
@@ -85,6 +76,14 @@ class Fit(Solution):
         self.curvature = curvature(problem, point, facts)
         self.notes = notes_on_problem(problem)
         self.outliers = _outliers(problem, point, self.noise)
+
+    def _parameter_record(self, name: str) -> Record:
+        """Return the record of a parameter: its estimate, its start, whether it is fixed, and the bound that holds it, if any."""
+        problem, value, bound = self.problem, self.values[name], None
+        if name in problem.unknowns and not self.optimality.free[0][problem.unknowns.index(name)]:
+            bound = "lower" if value <= problem.bounds[name][0] else "upper"
+        estimate = self.estimate(value, self.errors.get(name, np.nan))
+        return {**estimate, "start": problem.start[name], "fixed": name in problem.fixed, "at_bound": bound}
 
     def estimate(self, value: float, error: float) -> Record:
         """Return a value, its standard error and its interval as entries of a record; a standard error of nan is not known."""
@@ -100,7 +99,10 @@ class Fit(Solution):
 
     @property
     def noise(self) -> float | None:
-        """The standard deviation of a weighted observation: 1 if given; robust for a robust loss; ``None`` if it is not known."""
+        """The standard deviation of a weighted observation: 1 if standard deviations are given, ``None`` if it is not known.
+
+        For a robust loss, it is that from the median residual.
+        """
         result: float | None = 1.0 if self.problem.absolute else self.residual.get("robust_std") or self.residual["std"]
         return result
 
@@ -187,7 +189,10 @@ def notes_on_problem(problem: FitProblem) -> list[Note]:
 
 
 def judge(result: Fit, exhausted: bool, most_steps: int) -> None:
-    """Set ``converged``, ``verdict``, ``reason`` and ``advice`` of a result; ``exhausted``: all ``most_steps`` were taken."""
+    """Set ``converged``, ``verdict``, ``reason`` and ``advice`` of a result from the facts about its point.
+
+    The first cause of failure that applies is the reason; ``exhausted`` says that all ``most_steps`` were taken.
+    """
     facts = result.optimality
     if facts.is_minimum[0]:
         result.converged, result.verdict = True, "minimum"

@@ -133,7 +133,10 @@ def _van_der_corput(k: int, base: int) -> float:
 
 
 def _placed(u: float, interval: Interval | None, reach: float) -> float:
-    """Return the number at a fraction of an interval, or (``None``) of all signs; infinite ends are 10**reach away."""
+    """Return the number at a fraction of an interval; ``None`` stands for all signs and magnitudes, with infinite ends.
+
+    Towards an infinite end, the distances from the other end, or from 0, are 10**-reach to 10**reach.
+    """
     low, high = interval or (-math.inf, math.inf)
     if math.isfinite(low) and math.isfinite(high):
         if low > 0 and high / low > 100:  # on a logarithmic scale

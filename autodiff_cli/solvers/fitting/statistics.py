@@ -155,24 +155,30 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
     else:
         radius_squared = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
     inverse = np.linalg.inv(facts.linear.factor[0])
-    rows, columns = np.tril_indices(n)
-    # The lower triangle of the second derivatives in the coordinates in which the linear model has unit slopes
-    both = np.einsum("ja,kb->jkab", inverse, inverse)[:, :, rows, columns]
-    change = both[rows, columns] + np.where((rows > columns)[:, None], both[columns, rows], 0.0)
-    whole, tangent = 0.0, np.zeros((len(rows), n))
+    change = _change_of_triangles(inverse)
+    is_diagonal = np.equal(*np.tril_indices(n))
+    whole, tangent = 0.0, np.zeros((len(change), n))
     for block in problem.objective.blocks("second", point[None]):
-        second = change.T @ block[n + 1 :]
-        whole += _sum_of_mean_squares(second, rows == columns)
+        second = change @ block[n + 1 :]
+        whole += _sum_of_mean_squares(second, is_diagonal)
         tangent += second @ (inverse.T @ block[:n]).T
-    inside = _sum_of_mean_squares(tangent, rows == columns)
-    unit = math.sqrt(
-        radius_squared / (n * (n + 2))
-    )  # the mean of squared quadratic forms over all directions is that sum/(n*(n + 2))
+    inside = _sum_of_mean_squares(tangent, is_diagonal)
+    unit = math.sqrt(radius_squared / (n * (n + 2)))
     return Curvature(math.sqrt(inside) * unit, math.sqrt(max(whole - inside, 0.0)) * unit)
 
 
+def _change_of_triangles(inverse: Matrix) -> Matrix:
+    """Return the matrix that turns triangles of second derivatives into those in coordinates q of parameters ``inverse @ q``."""
+    rows, columns = np.tril_indices(len(inverse))
+    both = np.einsum("ja,kb->jkab", inverse, inverse)[:, :, rows, columns]
+    return np.transpose(both[rows, columns] + np.where((rows > columns)[:, None], both[columns, rows], 0.0))
+
+
 def _sum_of_mean_squares(triangles: Matrix, diagonal: Mask) -> float:
-    """Return the sum over symmetric matrices, of which each column is a triangle, of twice the squares plus the squared trace."""
+    """Return the sum over symmetric matrices, of which each column is a triangle, of twice the squares plus the squared trace.
+
+    Divided by n*(n + 2), it is the mean of the squares of their quadratic forms over all directions.
+    """
     weights = np.where(diagonal, 2.0, 4.0)
     return float(weights @ np.einsum("ij,ij->i", triangles, triangles) + np.sum(triangles[diagonal].sum(axis=0) ** 2))
 

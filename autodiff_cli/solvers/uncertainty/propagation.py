@@ -315,7 +315,10 @@ class _Calculation:
         return outcome
 
     def _is_first_order_enough(self, name: str, u: float, shift: float, added: float) -> bool:
-        """Return whether terms of second order, a shift and a variance ``added``, change no written digit; note it if they do."""
+        """Return whether terms of second order do not change the digits of an output that are written; if they do, note it.
+
+        They shift its value, and are ``added`` to its variance; if they were requested, a negative variance is an error.
+        """
         variance = u * u + added
         more = math.sqrt(variance) if variance >= 0 else math.nan
         allowed = tolerance(more)

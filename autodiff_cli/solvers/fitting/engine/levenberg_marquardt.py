@@ -34,6 +34,8 @@ SAME = 1e-9
 """The relative difference up to which two values of an objective are equal: more of it may be rounding."""
 EPSILON = float(np.finfo(float).eps)
 MOST_STEPS = 10_000
+FAR_OFF = 1e4
+"""The length of a Newton step, in units of its rounding errors, from which on it must decrease the objective."""
 MOST_NEWTON = 30
 """The maximum numbers of steps of a problem, and of Newton steps in a row."""
 RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
@@ -143,7 +145,8 @@ class Minimizer:
     def _try_steps(self, active: Indices, part: SumOfSquares, reduced: Linear, free: Mask, going: Mask) -> Mask:
         """Take a damped step of those active problems that are ``going``, if it decreases the objective, and adapt the damping.
 
-        Return which problems have stalled: their steps are too short to move the point.
+        The active problems have the objectives ``part``, and the linear problems ``reduced`` of their ``free`` parameters.  Return
+        which of them have stalled: their steps are too short to move the point.
         """
         point = self.point[active]
         d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
@@ -187,10 +190,10 @@ class Minimizer:
             before = size[active]
             if before[0] < np.inf and at.finite[0]:
                 self._report("newton", p, at.value, before, np.zeros(1))
-            # At a distance from the minimum, neither the objective nor the length of a step must grow.
-            risen = (at.value > start[active] * (1 + 1e-6)) & (before > 1e4 * rounding)
+            # Until steps are close to rounding errors, the objective must not rise, and their length must halve at least.
+            risen = (at.value > start[active] * (1 + 1e-6)) & (before > FAR_OFF * rounding)
             grown = length >= before / 2
-            failed = ~at.finite | ~positive | risen | (grown & (length > rounding) & (before > 1e6 * rounding))
+            failed = ~at.finite | ~positive | risen | (grown & (length > rounding) & (before > 100 * FAR_OFF * rounding))
             better = ~failed & ~grown
             size[active[better]], value[active[better]] = length[better], at.value[better]
             best[active[better]] = p[better]
