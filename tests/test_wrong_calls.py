@@ -13,7 +13,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.argument_kinds import Kind
 from autodiff_cli.errors import ArgumentError, AutodiffError
 
-_MODULES = ("", "linalg", "special", "func", "nn.functional", "nn.init", "optim", "autograd", "autograd.functional")
+_MODULES = ("", "linalg", "special", "func", "nn.functional", "optim", "autograd", "autograd.functional")
 _INTERNAL = re.compile(r"<\w+>|\b_[a-z]\w*[.(]|\bfunction\(|\bcall\(|\bmethod\(")
 """The names of functions that a user does not write."""
 

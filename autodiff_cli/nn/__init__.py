@@ -1,7 +1,6 @@
-"""The counterpart of ``torch.nn`` in PyTorch: functions, parameters and their initial values; it has no modules."""
+"""The counterpart of ``torch.nn`` in PyTorch: functions and parameters; it has no modules and no initial values."""
 
 from autodiff_cli.nn import functional as functional
-from autodiff_cli.nn import init as init
 from autodiff_cli.nn.parameter import Parameter as Parameter
 from autodiff_cli.unavailable_names import missing_from
 

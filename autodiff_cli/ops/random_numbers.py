@@ -26,9 +26,18 @@ from autodiff_cli.ops.rules import random_numbers as rules
 from autodiff_cli.ops.shape import broadcast_shape
 
 __all__ = [
-    "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
     "randperm",
-]  # fmt: skip
+]
 
 
 def _floating_dtype(name: str, dtype: DTypeLike | None) -> DType:

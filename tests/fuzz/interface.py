@@ -18,7 +18,7 @@ import numpy as np
 import autodiff_cli as ad
 from autodiff_cli.errors import AutodiffError
 
-MODULES = ("func", "optim", "autograd", "autograd.functional", "nn.functional", "nn.init", "linalg", "special", "")
+MODULES = ("func", "optim", "autograd", "autograd.functional", "nn.functional", "linalg", "special", "")
 SOLVERS = (
     "fit",
     "minimize",

@@ -89,7 +89,6 @@ KNOWN = {
     "a proof by a higher derivative": ("solvers/minima/degenerate.py", "order % 2 == 0", "order // 2 == 0"),
     "a picture of Graphviz": ("graph_drawing/dot.py", "if done.returncode:", "if True:"),
     "one zero in a product": ("ops/rules/counting.py", "zero * (there == 1)", "zero * (there == 2)"),
-    "an initialisation without options": ("nn/init.py", "a: float = 0.0, b: float = 1.0", "a: float = 0.0, b: float = 2.0"),
     "a slope between the sides of a kink": ("gradient_checking/ridders.py", '"kink" if inside else', '"kink" if False else'),
     "starts from some rows": ("solvers/fitting/starts.py", "-problem.data.rows // (ROWS", "-problem.data.rows / (ROWS"),
     "the default type after a program": ("cli/python_program.py", "set_default_dtype(kind)", "pass"),
