@@ -224,10 +224,7 @@ def test_nothing_evaluates_text_as_python() -> None:
 
 
 def _loaded(code: str) -> set[str]:
-    shown = completed(
-        [sys.executable, "-c", f"{code}\nimport sys\nprint(' '.join(sys.modules), file=sys.stderr)"],
-        check=True,
-    )
+    shown = completed([sys.executable, "-c", f"{code}\nimport sys\nprint(' '.join(sys.modules), file=sys.stderr)"], check=True)
     return set(shown.stderr.split())
 
 

@@ -274,18 +274,8 @@ def test_common_options_mean_the_same_with_and_without_click(command: str, outpu
 @pytest.mark.parametrize(
     "words",
     [
-        "",
-        "x y",
-        "-x",
-        "x --at",
-        "x --json -q",
-        "x -q -q",
-        "x --strict",
-        "--at x=1 x",
-        "-q x",
-        "x --json --at x=1",
-        "x --at=x=1",
-        "-q --at q=1",
+        *("", "x y", "-x", "x --at", "x --json -q", "x -q -q", "x --strict", "--at x=1 x", "-q x", "x --json --at x=1"),
+        *("x --at=x=1", "-q --at q=1"),
     ],
 )
 def test_click_reads_the_other_command_lines(words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,22 +133,33 @@ def test_search_without_a_result() -> None:
     assert "did you mean 'sqrt'?" in run("autodiff functions sqrtt")
 
 
+def _on_a_terminal(arguments: str, **variables: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Start the command on a terminal of its own, and return the other end of the terminal, too."""
+    master, terminal = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "LINES": "24", **variables}
+    command = [sys.executable, "-m", "autodiff_cli", *arguments.split()]
+    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+    os.close(terminal)
+    return process, master
+
+
+def _rest(process: subprocess.Popen[bytes], master: int) -> bytes:
+    """Return what a terminal shows until its command ends."""
+    pieces = []
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while piece := os.read(master, 65536):
+            pieces.append(piece)
+    os.close(master)
+    assert process.wait(60) == 0
+    return b"".join(pieces)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal cannot be opened")
 def test_long_lists_on_a_terminal_are_shown_with_the_pager() -> None:
     def printed(arguments: str, **variables: str) -> str:
-        master, terminal = pty.openpty()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "LINES": "24", **variables}
-        command = [sys.executable, "-m", "autodiff_cli", *arguments.split()]
-        process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
-        os.close(terminal)
-        pieces = []
-        with contextlib.suppress(OSError):  # the end of a terminal
-            while piece := os.read(master, 65536):
-                pieces.append(piece)
-        os.close(master)
-        assert process.wait(60) == 0
-        return b"".join(pieces).decode()
+        process, master = _on_a_terminal(arguments, **variables)
+        return _rest(process, master).decode()
 
     assert printed("functions", PAGER="sed -n 1,3s/^/paged:/p").count("paged:") == 3
     assert "paged:" not in printed("functions sqrt", PAGER="sed s/^/paged:/")
@@ -159,23 +170,15 @@ def test_long_lists_on_a_terminal_are_shown_with_the_pager() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32" or shutil.which("less") is None, reason="less is not installed")
-def test_the_pager_says_how_to_end_it() -> None:
-    master, terminal = pty.openpty()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "LINES": "24", "PAGER": "less", "TERM": "vt100"}
-    environment.pop("LESS", None)
-    command = [sys.executable, "-m", "autodiff_cli", "functions"]
-    process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
-    os.close(terminal)
+def test_the_pager_says_how_to_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LESS", raising=False)
+    process, master = _on_a_terminal("functions", PAGER="less", TERM="vt100")
     shown = b""
     while b"q ends it" not in shown:
         shown += os.read(master, 65536)
     os.write(master, b"q")
     assert b"with a pager: q ends it" in shown
-    with contextlib.suppress(OSError):  # the end of a terminal
-        while os.read(master, 65536):
-            pass
-    os.close(master)
-    assert process.wait(60) == 0
+    _rest(process, master)
 
 
 @pytest.mark.parametrize("width", [40, 60])

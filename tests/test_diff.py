@@ -79,11 +79,7 @@ def test_higher_orders(expression: str, order: int, expected: str) -> None:
 
 
 def test_mixed_derivatives_have_each_pair_once() -> None:
-    assert diff("x**2*y**3", order=2).texts == {
-        ("x", "x"): "2*y**3",
-        ("x", "y"): "6*x*y**2",
-        ("y", "y"): "6*x**2*y",
-    }
+    assert diff("x**2*y**3", order=2).texts == {("x", "x"): "2*y**3", ("x", "y"): "6*x*y**2", ("y", "y"): "6*x**2*y"}
 
 
 def test_a_constant_has_a_value() -> None:

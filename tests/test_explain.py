@@ -388,10 +388,7 @@ def test_errors(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     programs = [
-        (
-            "y_1 = alpha**3; s = sum(y_1*x_max)/1e-9 + x_max[0] + 1/alpha; s",
-            ["-a", "alpha=-5", "-a", "x_max=[1, 2]"],
-        ),
+        ("y_1 = alpha**3; s = sum(y_1*x_max)/1e-9 + x_max[0] + 1/alpha; s", ["-a", "alpha=-5", "-a", "x_max=[1, 2]"]),
         ("log(x**3) + sqrt(x**2)*x", ["-a", "x=5"]),
         ("f(a) = a**2 with grad (2*a); where(x > 0, f(x), 0) + abs(x - 2) + inf*x", ["-a", "x=2", "--quiet-notes"]),
         ("; ".join(["y = x", *["y = sin(y) + x"] * 200]), ["-a", "x=1"]),

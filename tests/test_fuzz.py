@@ -119,9 +119,7 @@ ANSWERS = {
     "adjoint products": {"jacobian": '{"jacobian": {"x": 2.0}}', "jvp": '{"jvp": 1.0}'},
     "diff": {"grad": '{"grad": {"x": 2.0}}', "diff": "3*x", "eval": '{"value": 3.0}'},
     "taylor": {"taylor": '{"derivatives": [1.0, 2.0]}', "eval": '{"value": 1.0, "grad": {"x": 3.0}}'},
-    "compiled": {
-        "eval": '{"value": 2.5, "grad": {"x": 1.0}, "tensors": [{"name": "x", "value": 2.0, "is_leaf": true}]}',
-    },
+    "compiled": {"eval": '{"value": 2.5, "grad": {"x": 1.0}, "tensors": [{"name": "x", "value": 2.0, "is_leaf": true}]}'},
 }
 
 

@@ -50,10 +50,7 @@ ONE_ARGUMENT: dict[str, tuple[list[float], tuple[Callable[[Any], Any], ...]]] = 
         [*_log_uniform(1e-8, 700), *(-x for x in _log_uniform(1e-8, 700))],
         (mpmath.ei, lambda x: mpmath.exp(x) / x, lambda x: mpmath.exp(x) * (x - 1) / x**2),
     ),
-    "exp1(x)": (
-        _log_uniform(1e-8, 700),
-        (mpmath.e1, lambda x: -mpmath.exp(-x) / x, lambda x: mpmath.exp(-x) * (x + 1) / x**2),
-    ),
+    "exp1(x)": (_log_uniform(1e-8, 700), (mpmath.e1, lambda x: -mpmath.exp(-x) / x, lambda x: mpmath.exp(-x) * (x + 1) / x**2)),
 }
 
 

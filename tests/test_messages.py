@@ -148,11 +148,7 @@ def test_a_claim_for_the_only_variable_needs_no_name() -> None:
         ("map x*y", "1 2\n3 4\n", "use --delimiter ' '; if it does not have a header, name the columns with --columns x,y"),
         ("map x*y", "speed in m/s\n1\n", "use --let x=COLUMN to read another column"),
         ("plot x*y", "x;y\n1,5;2\n", 'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv -o fit.svg'),
-        (
-            "plot x*y --delimiter ';'",
-            "x;y\n1,5;2\n",
-            'plot data with a fitted model: autodiff fit "y = a + b*x" rows.csv -o fit.svg',
-        ),
+        ("plot x*y --delimiter ';'", "x;y\n1,5;2\n", 'fitted model: autodiff fit "y = a + b*x" rows.csv -o fit.svg'),
     ],
 )
 def test_files_with_another_dialect(command: str, content: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +207,7 @@ def test_files_that_are_nearly_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "command",
-    ['eval "x**2" --at x=3', 'diff "x**2"', 'root "x**2 = 4" --at x=1', 'propagate "x**2" --at "x=1(1)"'],
+    "command", ['eval "x**2" --at x=3', 'diff "x**2"', 'root "x**2 = 4" --at x=1', 'propagate "x**2" --at "x=1(1)"']
 )
 def test_bare_numbers_have_no_format(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert '"message": "-q cannot be combined with json"' in run(f"autodiff {command} -q --json")

@@ -125,12 +125,7 @@ def test_a_start_that_is_not_finite() -> None:
 
 
 def test_settings_that_are_wrong() -> None:
-    for wrong in (
-        {"subject": "x + 1"},
-        {"subject": "lgo(x) == 1"},
-        {"bounds": ["z=0:1"]},
-        {"sensitivity": ["x"]},
-    ):
+    for wrong in ({"subject": "x + 1"}, {"subject": "lgo(x) == 1"}, {"bounds": ["z=0:1"]}, {"sensitivity": ["x"]}):
         with pytest.raises(UsageError):
             ad.minimize("x**2", at={"x": 1}, **wrong)  # type: ignore[arg-type]
 

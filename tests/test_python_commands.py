@@ -55,15 +55,9 @@ CALLS: list[tuple[Call, str]] = [
         lambda: ad.graph("y = x**3; log(y)*y", at={"x": 5}, backward=True, depth=2),
         "graph 'y = x**3; log(y)*y' --at x=5 --backward --depth 2",
     ),
-    (
-        lambda: ad.graph("f(a) = a**2; f(x) + f(x)", depth="all"),
-        "graph 'f(a) = a**2; f(x) + f(x)' --depth all",
-    ),
+    (lambda: ad.graph("f(a) = a**2; f(x) + f(x)", depth="all"), "graph 'f(a) = a**2; f(x) + f(x)' --depth all"),
     (lambda: ad.plot("abs(x - 1)", over={"x": "0:2:5"}), "plot 'abs(x - 1)' --over x=0:2:5"),
-    (
-        lambda: ad.plot("sin(a*x)", {"x": "0:2*pi:7"}, {"a": 3}, order=2),
-        "plot 'sin(a*x)' --over x=0:2*pi:7 --at a=3 --order 2",
-    ),
+    (lambda: ad.plot("sin(a*x)", {"x": "0:2*pi:7"}, {"a": 3}, order=2), "plot 'sin(a*x)' --over x=0:2*pi:7 --at a=3 --order 2"),
     (lambda: ad.plot("x**2*y", {"x": "0:1:3", "y": "1:2:3"}), "plot 'x**2*y' --over x=0:1:3,y=1:2:3"),
     (lambda: ad.plot("exp(x), 1/x", ["x=0.1:1:4"], log="y"), "plot 'exp(x), 1/x' --over x=0.1:1:4 --log y"),
     (lambda: ad.gradcheck("log(x**3)", {"x": 5}, claims=["x=3/x"]), "gradcheck 'log(x**3)' --at x=5 --claim x=3/x"),

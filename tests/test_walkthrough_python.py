@@ -241,10 +241,7 @@ def code19(golden: dict[str, Any]) -> Iterator[Stage]:
 
 
 def double_inputs() -> tuple[Any, Any]:
-    return (
-        torch.tensor(5.0, dtype=torch.float64, requires_grad=True),
-        torch.tensor(3.0, dtype=torch.float64, requires_grad=True),
-    )
+    return (torch.tensor(5.0, dtype=torch.float64, requires_grad=True), torch.tensor(3.0, dtype=torch.float64, requires_grad=True))
 
 
 @program

@@ -575,10 +575,7 @@ def matrix(draw: Draw) -> Known:
     kind = draw.choice(["det", "det3", "dot", "mv", "trace", "matmul", "outer", "inv", "solve", "norm", "chain"])
     made: dict[str, tuple[str, Poly]] = {
         "det": (f"det([[{p.text}, {A}], [{B}, {q.text}]])", determinant),
-        "det3": (
-            f"det([[{p.text}, {A}, 0], [{B}, {q.text}, {C}], [1, 0, x]])",
-            plus(times(poly(0, 1), determinant), poly(a * c)),
-        ),
+        "det3": (f"det([[{p.text}, {A}, 0], [{B}, {q.text}, {C}], [1, 0, x]])", plus(times(poly(0, 1), determinant), poly(a * c))),
         "dot": (f"dot([{p.text}, {A}], [{q.text}, {B}])", plus(times(P, Q), poly(a * b))),
         "mv": (f"mv([[{p.text}, {A}], [{B}, {q.text}]], [{C}, x])[0]", plus(times(P, poly(c)), poly(0, a))),
         "trace": (f"trace([[{p.text}, {A}], [{B}, {q.text}]])", plus(P, Q)),

@@ -6,11 +6,7 @@ from tests.mutation.changes import Change
 
 KNOWN = {
     "contexts end in the order in which they began": ("script/blocks.py", "reversed(entered)", "entered"),
-    "Stirling's formula where it does not hold": (
-        "ops/rules/loss.py",
-        "where(target > 1, (",
-        "where(target > 2, (",
-    ),
+    "Stirling's formula where it does not hold": ("ops/rules/loss.py", "where(target > 1, (", "where(target > 2, ("),
     "a gradient at the threshold": ("ops/rules/activation.py", "where(x <= threshold, 0.0, g)", "where(x < threshold, 0.0, g)"),
     "the sign of a third derivative": ("numerics/bessel_orders.py", "(1, -1, -1, 1)[order % 4]", "(1, -1, -1, -1)[order % 4]"),
     "a negative padding index": ("ops/rules/layers.py", "(padding_idx % weight.shape[0])", "padding_idx"),
@@ -49,11 +45,7 @@ KNOWN = {
     ),
     "a line for a label that fits": ("plotting/terminal_curves.py", "room < len(name) + 8", "room <= len(name) + 8"),
     "groups of heads": ("ops/layers.py", "_repeated_heads(value, query) if", "_repeated_heads(value) if"),
-    "a hook with a name": (
-        "lesson/program.py",
-        'tree.kind == "assignment" and tree.children[1].kind == "method"',
-        "False",
-    ),
+    "a hook with a name": ("lesson/program.py", 'tree.kind == "assignment" and tree.children[1].kind == "method"', "False"),
     "a colour that is not of the theme": (
         "plotting/picture.py",
         "mark.at, color=colors.dim, linewidth=0.9",

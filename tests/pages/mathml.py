@@ -12,10 +12,7 @@ _GREEK = (
 )
 _GREEK_LETTERS = dict(zip(_GREEK, "αβγδθλμνπρστφψωΓΣΦ", strict=True))
 _FUNCTIONS = frozenset(
-    [
-        *("log", "ln", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
-        *("arcsin", "arccos", "arctan", "det", "max", "min"),
-    ]
+    [*("log", "ln", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh"), *("arcsin", "arccos", "arctan", "det", "max", "min")]
 )
 _SIGNS = {
     **{"cdot": "·", "odot": "⊙", "oslash": "⊘", "times": "×", "otimes": "⊗", "circ": "∘", "infty": "∞", "sum": "∑"},
