@@ -29,7 +29,7 @@ Verdicts = list[list[Verdict]]
 
 
 def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool = False) -> Tensor:
-    """Return the gradient of an output with respect to a leaf, or 0 if the output does not depend on the leaf."""
+    """Return the gradient of an output with respect to a leaf, 0 without one, from the first cotangent ``start`` or 1."""
     starts = None if start is None else [start]
     return filled(gradients_of([output], [leaf], starts, record), [leaf])[0]
 
@@ -90,11 +90,11 @@ class HighPrecision:
 def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[float], Array]:
     """Return a function of a distance that shifts one element of a leaf, computes the result and restores the leaf."""
 
-    def at(distance: float) -> Array:
+    def shifted(distance: float) -> Array:
         with moved(leaf, distance, i):
             return np.ravel(np.asarray(compute()._data, np.float64))
 
-    return at
+    return shifted
 
 
 class Extrapolated:
@@ -113,16 +113,19 @@ class Extrapolated:
         self._largest = max((float(np.max(array)) for array in results if np.size(array) and np.isfinite(array).all()), default=0.0)
 
     def _output(self) -> Tensor:
+        """Evaluate the expression again for the present values of its variables."""
         with enable_grad():
             return self._evaluation.recomputed(constants=self._constants)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
+        """Check the derivatives with respect to a variable, and remember whether one is at a kink, for ``second``."""
         verdicts = self._judged(self._evaluation.variables[name], analytic, self._output)
         if any(verdict.verdict == "kink" for row in verdicts for verdict in row):
             self._kinks.add(name)
         return verdicts
 
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
+        """Check the second derivatives with respect to ``a`` and ``b``: a row for each element of ``b``."""
         variables, start = self._evaluation.variables, self._evaluation.gradient
         verdicts = self._judged(variables[b], analytic, lambda: gradient_of(self._output(), variables[a], start))
         # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
@@ -131,6 +134,7 @@ class Extrapolated:
         return verdicts
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
+        """Return the numbers of a claimed gradient, and a verdict for each by comparison with the gradient of the backward pass."""
         leaf = self._evaluation.variables[name]
         value = self._evaluation.evaluate_formula(formula, {})._data
         _require_shape(name, formula, np.asarray(value), exact)
@@ -144,6 +148,7 @@ class Extrapolated:
         return claimed[()], verdicts
 
     def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
+        """Return the verdicts on derivatives of a result, which is computed again for shifted elements of a leaf."""
         rows = []
         for i, row in enumerate(analytic):
             quotient = DifferenceQuotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
