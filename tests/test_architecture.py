@@ -46,7 +46,7 @@ BUDGETS = {
     "derivatives": 1035,
     "evaluation": 3466,
     "explanation": 1952,
-    "gradient_checking": 1032,
+    "gradient_checking": 1037,
     "graph_drawing": 1880,
     "language": 1443,
     "lesson": 2029,
@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1552,
     "root": 1613,
     "script": 1532,
-    "solvers": 12639,
+    "solvers": 12681,
     "symbolic": 5167,
     "utils": 279,
 }

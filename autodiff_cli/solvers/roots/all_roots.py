@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.solvers.intervals.branch_and_bound import branch
+from autodiff_cli.solvers.intervals.branch_and_bound import BranchResult, branch
 from autodiff_cli.solvers.jumps import discontinuity
 from autodiff_cli.solvers.roots.newton import Walk, trust_region
 from autodiff_cli.solvers.roots.problem import EPS, RootProblem
@@ -32,7 +32,13 @@ _MOST_GROUPS = 20
 _SECONDS_APART = 0.02
 """The maximum processor time for one proof that a range beside a multiple root does not contain others."""
 _PIECES = {1: 64, 2: 8, 3: 4}
-"""The number of parts of each side at first, by the number of unknowns."""
+"""The number of parts of each side at first, by the number of unknowns; 2 for more unknowns."""
+_PAD = 1e-9
+"""The part of its width by which the box grows to both sides, so that a root on its boundary is inside."""
+_MOST_REFINED = 30
+"""The maximum number of Newton steps to a root that is proven already."""
+_GRID = 200
+"""The approximate number of starts on a grid over the box."""
 
 
 @dataclass(slots=True)
@@ -62,88 +68,255 @@ def roots_over(problem: RootProblem, low: Vector, high: Vector) -> Roots:
         problem: the equations, at least as many as unknowns.
         low, high: the bounds of the n unknowns.
     """
-    result = Roots()
-    walk = Walk(problem, 1.25 * MOST_SECONDS)
+    search = _Search(problem, low, high)
     with np.errstate(all="ignore"):
-        if problem.system.enclosure is None:
-            _sample(problem, walk, low, high, result)
+        search.run()
+    search.roots.checks.sort(key=lambda check: tuple(check.point.x))
+    return search.roots
+
+
+class _Search:
+    """The search for all roots of equations between the bounds low and high: its methods add what they find to ``roots``."""
+
+    def __init__(self, problem: RootProblem, low: Vector, high: Vector) -> None:
+        self.problem, self.low, self.high = problem, low, high
+        self.roots = Roots()
+        self._walk = Walk(problem, 1.25 * MOST_SECONDS)
+
+    def run(self) -> None:
+        """Add the roots that branch and bound proves, then those at the places that it leaves open."""
+        system, low, high = self.problem.system, self.low, self.high
+        if system.enclosure is None:
+            self._sample(self._grid())
+            return
+        pad = _PAD * (high - low)
+        parts = branch(system.enclosure, system.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
+        waiting = np.array(parts.open).reshape(-1, 2, len(low))
+        for bounds in parts.proven[:MOST_ROOTS]:
+            root = _refined(self.problem, bounds)
+            if np.all(root.point.x + root.error >= low) and np.all(root.point.x - root.error <= high):
+                self._add(root)
+            around = np.stack([np.minimum(bounds[0], root.point.x), np.maximum(bounds[1], root.point.x)])
+            waiting = _outside(system.enclosure, waiting, around)
+        self._examine_all(system.enclosure, waiting)
+        self._finish(parts)
+
+    def _examine_all(self, enclosure: Enclosure, waiting: Vector) -> None:
+        """Examine small boxes in which nothing is proven, of shape (boxes, 2, n); those without time for it are unresolved."""
+        for _ in range(MOST_PLACES):
+            if not len(waiting) or self._walk.expired:
+                break
+            box, waiting = waiting[0], waiting[1:]
+            if enclosure.excludes(*box):
+                self._note_excluded(box)
+            else:
+                place = self._examine(box)
+                waiting = _outside(enclosure, np.concatenate([box[None], waiting]), place)
+        self.roots.unresolved += list(waiting.mean(axis=1))
+
+    def _finish(self, parts: BranchResult) -> None:
+        """Decide whether the roots are complete; if not, look for others where branch and bound ended early."""
+        roots, dimension = self.roots, len(self.low)
+        is_open = bool(roots.unresolved or roots.broken or parts.left or len(parts.proven) > MOST_ROOTS)
+        roots.complete = roots.complete and all(check.multiplicity for check in roots.checks) and not is_open
+        if not roots.complete and self.problem.system.count == dimension == 1:
+            self._add_crossings()
+        if parts.left and dimension == 1:
+            roots.broken += _discontinuities(self.problem, np.array(parts.left)[:, :, 0])
+        if parts.left and len(parts.proven) < MOST_ROOTS:
+            self._sample([box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+
+    def _note_excluded(self, box: Vector) -> None:
+        """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
+        if self.problem.system.tape is None:  # the formula of a function of arrays may have a pole where the function has none
+            return
+        place = _simple_number(box)
+        near = 1e-12 * (self.high - self.low)
+        is_known = any(np.all(np.abs(point - place) <= near) for point in self.roots.undefined)
+        if not is_known and np.all(place >= self.low) and np.all(place <= self.high):
+            self.roots.undefined.append(place)
+
+    def _examine(self, box: Vector) -> Vector:
+        """Add what a small box contains in which nothing is proven; return the bounds of the place that is settled by it."""
+        middle = box.mean(axis=0)
+        reach = 8 * (box[1] - box[0]) + 1e-13 * (self.high - self.low)
+        for candidate in self._candidates(box, reach):
+            settled = self._examine_candidate(candidate, box, reach)
+            if settled is not None:
+                return settled
+        around = np.stack([middle - reach, middle + reach])
+        gap = discontinuity(self.problem.system, self.problem.system.enclosure, middle, reach)
+        crossing = _crossing(self.problem, *around) if gap is None else None
+        if gap is not None:
+            self.roots.broken.append(gap)
+        elif crossing is not None:  # so steeply that the residual is not small at any float
+            error = crossing[1] - crossing[0]
+            self._add(verify(self.problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
         else:
-            _branch(problem, walk, low, high, result)
-    result.checks.sort(key=lambda check: tuple(check.point.x))
-    return result
+            self._leave_open(box, reach)
+        return around
 
+    def _candidates(self, box: Vector, reach: Vector) -> list[Vector]:
+        """Return points in or beside a box at which there may be a root: first where a search from its middle ends nearby."""
+        middle = box.mean(axis=0)
+        end = trust_region(self._walk, self._walk.begin(middle)).x
+        is_near = np.all(np.abs(end - middle) <= 1e3 * reach + 1e-4 * (self.high - self.low))
+        return [*([end] if is_near else []), middle, *box, _simple_number(box)]
 
-def _branch(problem: RootProblem, walk: Walk, low: Vector, high: Vector, roots: Roots) -> None:
-    """Add the roots in a box: those that branch and bound proves, then those at the places that it leaves open."""
-    assert problem.system.enclosure is not None
-    pad = 1e-9 * (high - low)
-    parts = branch(problem.system.enclosure, problem.system.slopes, low - pad, high + pad, _PIECES.get(len(low), 2), MOST_SECONDS)
-    waiting = np.array(parts.open).reshape(-1, 2, len(low))
-    more = len(parts.proven) - MOST_ROOTS
-    for bounds in parts.proven[:MOST_ROOTS]:
-        check = _refined(problem, bounds)
-        if np.all(check.point.x + check.error >= low) and np.all(check.point.x - check.error <= high):
-            _add(roots, check)
-        around = np.stack([np.minimum(bounds[0], check.point.x), np.maximum(bounds[1], check.point.x)])
-        waiting = _outside(problem.system.enclosure, waiting, around)
-    for _ in range(MOST_PLACES):
-        if not len(waiting) or walk.expired:
-            break
-        box, waiting = waiting[0], waiting[1:]
-        if problem.system.enclosure.excludes(*box):
-            _note_excluded(problem, roots, box, low, high)
+    def _examine_candidate(self, candidate: Vector, box: Vector, reach: Vector) -> Vector | None:
+        """Add the root or the jump at a candidate; return the bounds of the place that is settled by it, or ``None``."""
+        check = verify(self.problem, candidate)
+        near = check.error + reach
+        if check.broken is not None:
+            self.roots.broken.append(check.broken)
+            return np.stack([check.point.x - 3 * near, check.point.x + 3 * near])
+        if not check.converged or np.any(check.point.x < self.low - near) or np.any(check.point.x > self.high + near):
+            return None
+        x = np.clip(check.point.x, self.low, self.high)
+        check = check if np.all(x == check.point.x) else verify(self.problem, x)
+        if not check.converged:
+            return None
+        check = self._centered(check)
+        wide = np.maximum(3 * check.error, np.abs(x - box.mean(axis=0))) + reach
+        if check.multiplicity > 1:
+            check = check._replace(error=self._enclosing_error(check, wide + np.abs(x - check.point.x)))
+        elif check.multiplicity == 1:  # another simple root may be closer than the reach
+            wide = _radius_without_others(self.problem, check, box)
+            if np.any(box[0] > x + wide) or np.any(box[1] < x - wide):
+                return None
+        self._add_or_doubt(_signed(self.problem, check))
+        return np.stack([x - wide, x + wide])
+
+    def _add_or_doubt(self, check: Verification) -> None:
+        """Add a root; its place is unresolved if its multiplicity contradicts the signs of the residual, or a simple root in it."""
+        x, is_multiple = check.point.x, check.multiplicity > 1
+        simple = [root.point.x for root in self.roots.checks if root.multiplicity == 1]
+        is_crowded = is_multiple and any(np.all(np.abs(other - x) <= check.error) for other in simple)
+        if is_crowded or (check.proof == "touching" and check.multiplicity % 2):  # an odd multiplicity changes the sign
+            self.roots.unresolved.append(x)
         else:
-            place = _looked_at(problem, walk, box, low, high, roots)
-            waiting = _outside(problem.system.enclosure, np.concatenate([box[None], waiting]), place)
-    roots.unresolved += list(waiting.mean(axis=1))
-    open_places = bool(roots.unresolved or roots.broken or parts.left or more > 0)
-    roots.complete = roots.complete and all(check.multiplicity for check in roots.checks) and not open_places
-    if not roots.complete and problem.system.count == len(low) == 1:
-        _add_crossings(problem, float(low[0]), float(high[0]), roots)
-    if parts.left and len(low) == 1:
-        roots.broken += _not_continuous(problem, np.array(parts.left)[:, :, 0])
-    if parts.left and more < 0:
-        _sample(problem, walk, low, high, roots, [box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+            self._add(check)
+
+    def _leave_open(self, box: Vector, reach: Vector) -> None:
+        """Note a box without a root and without a proof: unresolved if the residuals may vanish there, else undefined."""
+        system, middle = self.problem.system, box.mean(axis=0)
+        is_regular = system.enclosure is not None and system.enclosure.is_regular(middle - reach, middle + reach)
+        is_hidden = system.tape is None  # beside the pole of a function of arrays, a root may be as close
+        may_vanish = is_regular or is_hidden or _vanishes(self.problem, middle, reach)
+        (self.roots.unresolved if may_vanish else self.roots.undefined).append(_simple_number(box))
+        self.roots.complete = False
+
+    def _enclosing_error(self, check: Verification, distance: Vector) -> Vector:
+        """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
+        system, x, error = self.problem.system, check.point.x, check.error
+        assert system.enclosure is not None
+        while len(x) == 1 and error < distance and not self._walk.expired:
+            ends = ((x - distance, x - error), (x + error, x + distance))
+            sides = [branch(system.enclosure, system.slopes, *side, 8, _SECONDS_APART) for side in ends]
+            if not any(side.proven or side.open or side.left for side in sides):
+                return error
+            error = 1.25 * error
+        return distance
+
+    def _centered(self, check: Verification) -> Verification:
+        """Return a multiple root that was approached again, from where the residuals are not rounding errors."""
+        if check.multiplicity > 1 and np.isfinite(check.error).all():
+            again = verify(self.problem, trust_region(self._walk, self._walk.begin(check.point.x + 30 * check.error)).x)
+            if again.converged and np.all(np.abs(again.point.x - check.point.x) <= 2 * check.error):
+                return again
+        return check
+
+    def _add_crossings(self) -> None:
+        """Add the roots of an equation in one unknown where it changes its sign on a grid."""
+        for x in map(np.atleast_1d, self._sign_changes()):
+            check = verify(self.problem, x)
+            ends = None if check.converged or check.broken is not None else _crossing(self.problem, x, np.nextafter(x, np.inf))
+            if ends is not None:
+                check = check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
+            if check.converged:
+                self._add(_signed(self.problem, check))
+
+    def _add(self, check: Verification) -> None:
+        """Add a root that is not yet known; the error of a multiple root comprises that of another approach to it."""
+        checks = self.roots.checks
+        for i, root in enumerate(checks):
+            apart = np.abs(root.point.x - check.point.x)
+            if np.all(apart <= 2 * (root.error + check.error)):
+                if root.multiplicity > 1:
+                    checks[i] = root._replace(error=np.maximum(root.error, apart + check.error))
+                return
+        checks.append(check)
+
+    def _sample(self, starts: list[Vector]) -> None:
+        """Look for roots from many starts; this proves nothing about the rest of the box."""
+        self.roots.complete = False
+        end = time.thread_time() + MOST_SECONDS / 2
+        for start in starts:
+            if time.thread_time() > end:
+                return
+            begin = self._walk.begin(start)
+            if not begin.finite:
+                continue
+            check = verify(self.problem, trust_region(self._walk, begin).x)
+            if check.converged and np.all(check.point.x >= self.low) and np.all(check.point.x <= self.high):
+                self._add(check)
+
+    def _grid(self) -> list[Vector]:
+        """Return starts all over the box: the changes of sign of an equation in one unknown, then a grid."""
+        dimension = len(self.low)
+        side = max(2, round(_GRID ** (1 / dimension)))
+        axes = np.meshgrid(*(np.linspace(a, b, side) for a, b in zip(self.low, self.high, strict=True)), indexing="ij")
+        starts = list(np.stack(axes).reshape(dimension, -1).T)
+        if self.problem.system.count == dimension == 1:
+            starts = [np.array([x]) for x in self._sign_changes()] + starts
+        return starts
+
+    def _sign_changes(self) -> list[float]:
+        """Return where an equation in one unknown changes its sign on a grid: by bisection, or late, the number before it."""
+        end = time.thread_time() + MOST_SECONDS / 2
+        grid = np.linspace(self.low[0], self.high[0], _SAMPLES)
+        signs = np.sign(self.problem.system.columns(grid[None])[0])
+        zero = signs == 0
+        zero[1:-1] &= ~(zero[:-2] & zero[2:])  # of an interval of zeros, the ends
+        result = [float(x) for x in grid[zero]]
+        for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+            is_late = time.thread_time() > end
+            result.append(float(grid[i] if is_late else _bisected(self.problem, grid[i : i + 1], grid[i + 1 : i + 2])[0][0]))
+        return result
 
 
-def _not_continuous(problem: RootProblem, boxes: Vector) -> list[Discontinuity]:
-    """Return where an equation in one unknown is not continuous, at most once in each of the largest groups of close intervals."""
-    boxes = boxes[np.argsort(boxes[:, 0])]
-    wide = 8 * np.max(boxes[:, 1] - boxes[:, 0])
-    groups = np.split(boxes, np.flatnonzero(boxes[1:, 0] > boxes[:-1, 1] + wide) + 1)
+def _discontinuities(problem: RootProblem, intervals: Vector) -> list[Discontinuity]:
+    """Return where an equation is not continuous in some intervals, once in each of the largest groups of close ones."""
+    intervals = intervals[np.argsort(intervals[:, 0])]
+    wide = 8 * np.max(intervals[:, 1] - intervals[:, 0])
+    groups = np.split(intervals, np.flatnonzero(intervals[1:, 0] > intervals[:-1, 1] + wide) + 1)
     ends = [(group[0, :1], group[-1, 1:]) for group in sorted(groups, key=len)[-_MOST_GROUPS:]]
     result = [discontinuity(problem.system, problem.system.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
     return [place for place in result if place is not None]
 
 
-def _note_excluded(problem: RootProblem, roots: Roots, box: Vector, low: Vector, high: Vector) -> None:
-    """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
-    if problem.system.tape is None:  # the formula of a function of arrays may have a pole where the function has none
-        return
-    place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, box.mean(axis=0))
-    near = 1e-12 * (high - low)
-    known = any(np.all(np.abs(point - place) <= near) for point in roots.undefined)
-    if not known and np.all(place >= low) and np.all(place <= high):
-        roots.undefined.append(place)
-
-
 def _outside(enclosure: Enclosure, boxes: Vector, place: Vector) -> Vector:
-    """Return the boxes, of shape (boxes, 2, n), that do not touch a place, and what may hold 0 of intervals that do."""
+    """Return the boxes, of shape (boxes, 2, n), apart from a place, and the sides of intervals around it that may hold a root."""
     apart = ((boxes[:, 0] > place[1]) | (boxes[:, 1] < place[0])).any(axis=1)
     parts = [boxes[apart]]
     if boxes.shape[2] == 1:
         for low, high in boxes[~apart]:
             sides = ((low, np.nextafter(place[0], -np.inf)), (np.nextafter(place[1], np.inf), high))
-            left = [side for side in sides if side[0] <= side[1] and all(interval.holds(0.0) for interval in enclosure(*side))]
-            parts += [np.stack(side)[None] for side in left]
+            possible = [side for side in sides if side[0] <= side[1] and all(part.holds(0.0) for part in enclosure(*side))]
+            parts += [np.stack(side)[None] for side in possible]
     return np.concatenate(parts)
 
 
+def _simple_number(box: Vector) -> Vector:
+    """Return the number by which a small box is named: 0 where the box contains it, else its middle."""
+    return np.where((box[0] <= 0) & (box[1] >= 0), 0.0, box.mean(axis=0))
+
+
 def _refined(problem: RootProblem, bounds: Vector) -> Verification:
-    """Return the verification of the only root in a box."""
+    """Return the verification of the only root in a box, to which Newton steps lead that stay in the box."""
     x = bounds.mean(axis=0)
     radius = (bounds[1] - bounds[0]) / 2
-    for _ in range(30):
+    for _ in range(_MOST_REFINED):
         point = problem.at(x)
         step = np.linalg.lstsq(point.jacobian, -point.f, None)[0] if point.finite else np.zeros_like(x)
         reached = np.clip(x + step, *bounds)
@@ -156,99 +329,25 @@ def _refined(problem: RootProblem, bounds: Vector) -> Verification:
     return check._replace(verdict="root", proof="interval Newton", error=2 * radius)
 
 
-def _looked_at(problem: RootProblem, walk: Walk, box: Vector, low: Vector, high: Vector, roots: Roots) -> Vector:
-    """Examine a small box in which nothing is proven; return the bounds of the place that was examined."""
-    middle = box.mean(axis=0)
-    reach = 8 * (box[1] - box[0]) + 1e-13 * (high - low)
-    candidates = [middle, *box, np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)]
-    point = trust_region(walk, walk.begin(middle))
-    if np.all(np.abs(point.x - middle) <= 1e3 * reach + 1e-4 * (high - low)):
-        candidates.insert(0, point.x)
-    for x in candidates:
-        check = verify(problem, x)
-        near = check.error + reach
-        if check.broken is not None:
-            roots.broken.append(check.broken)
-            return np.stack([check.point.x - 3 * near, check.point.x + 3 * near])
-        if not check.converged or np.any(check.point.x < low - near) or np.any(check.point.x > high + near):
-            continue
-        x = np.clip(check.point.x, low, high)
-        check = check if np.all(x == check.point.x) else verify(problem, x)
-        if check.converged:
-            check = _centered(problem, walk, check)
-            wide = np.maximum(3 * check.error, np.abs(x - middle)) + reach
-            if check.multiplicity > 1:
-                check = check._replace(error=_apart(problem, walk, check, wide + np.abs(x - check.point.x)))
-            elif check.multiplicity == 1:  # another simple root may be closer than the reach
-                wide = _alone(problem, check, box)
-                if np.any(box[0] > x + wide) or np.any(box[1] < x - wide):
-                    continue
-            check = _signed(problem, check)
-            touches = check.proof == "touching"
-            simple = [root.point.x for root in roots.checks if root.multiplicity == 1]
-            crowded = check.multiplicity > 1 and any(np.all(np.abs(x - check.point.x) <= check.error) for x in simple)
-            if (touches and check.multiplicity % 2) or crowded:  # a residual that changes its sign does not touch 0
-                roots.unresolved.append(check.point.x)
-            else:
-                _add(roots, check)
-            return np.stack([x - wide, x + wide])
-    broken = discontinuity(problem.system, problem.system.enclosure, middle, reach)
-    if broken is not None:
-        roots.broken.append(broken)
-        return np.stack([middle - reach, middle + reach])
-    crossing = _crossing(problem, middle - reach, middle + reach)
-    if crossing is not None:  # so steeply that the residual is not small at any float
-        error = crossing[1] - crossing[0]
-        _add(roots, verify(problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
-        return np.stack([middle - reach, middle + reach])
-    place = np.where((box[0] <= 0) & (box[1] >= 0), 0.0, middle)
-    regular = problem.system.enclosure is not None and problem.system.enclosure.is_regular(middle - reach, middle + reach)
-    hidden = problem.system.tape is None  # beside the pole of a function of arrays, a root may be as close
-    (roots.unresolved if regular or hidden or _vanishes(problem, middle, reach) else roots.undefined).append(place)
-    roots.complete = False
-    return np.stack([middle - reach, middle + reach])
-
-
-def _alone(problem: RootProblem, check: Verification, box: Vector) -> Vector:
-    """Return how far around a simple root others do not exist, or its error."""
+def _radius_without_others(problem: RootProblem, check: Verification, box: Vector) -> Vector:
+    """Return how far around a simple root in a box others do not exist: four errors if proven, one error if not."""
     wide = 4 * check.error
     if problem.system.count > 1:
         return np.asarray(wide + box[1] - box[0])
     return check.error if krawczyk(problem, check.point, wide) is None else wide
 
 
-def _apart(problem: RootProblem, walk: Walk, check: Verification, wide: Vector) -> Vector:
-    """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
-    x, error = check.point.x, check.error
-    assert problem.system.enclosure is not None
-    while len(x) == 1 and error < wide and not walk.expired:
-        ends = ((x - wide, x - error), (x + error, x + wide))
-        sides = [branch(problem.system.enclosure, problem.system.slopes, *side, 8, _SECONDS_APART) for side in ends]
-        if not any(side.proven or side.open or side.left for side in sides):
-            return error
-        error = 1.25 * error
-    return wide
-
-
-def _centered(problem: RootProblem, walk: Walk, check: Verification) -> Verification:
-    """Return a multiple root that was approached again, from where the residuals are not rounding errors."""
-    if check.multiplicity > 1 and np.isfinite(check.error).all():
-        again = verify(problem, trust_region(walk, walk.begin(check.point.x + 30 * check.error)).x)
-        if again.converged and np.all(np.abs(again.point.x - check.point.x) <= 2 * check.error):
-            return again
-    return check
-
-
 def _signed(problem: RootProblem, check: Verification) -> Verification:
-    """Replace the proof of a root in one unknown with the change of sign, or say that the residual only touches 0."""
+    """Return a root in one unknown with the proof ``sign change`` or ``touching`` for a weaker one, if signs are certain."""
     if len(check.error) > 1 or check.proof == "interval Newton" or problem.system.enclosure is None:
         return check
-    x, wide = check.point.x, 3 * check.error + 1e-300
-    if _crosses(problem, x - wide, x + wide):
+    wide = 3 * check.error + 1e-300
+    low, high = check.point.x - wide, check.point.x + wide
+    if _crosses(problem, low, high):
         return check._replace(proof="sign change")
-    before, after = (problem.system.enclosure(end, end)[0] for end in (x - wide, x + wide))
-    same = bool(before.high < 0 and after.high < 0) or bool(before.low > 0 and after.low > 0)
-    return check._replace(proof="touching") if same else check
+    before, after = (problem.system.enclosure(end, end)[0] for end in (low, high))
+    is_touching = bool(before.high < 0 and after.high < 0) or bool(before.low > 0 and after.low > 0)
+    return check._replace(proof="touching") if is_touching else check
 
 
 def _crosses(problem: RootProblem, low: Vector, high: Vector) -> bool:
@@ -258,17 +357,6 @@ def _crosses(problem: RootProblem, low: Vector, high: Vector) -> bool:
         return False
     before, after = (enclosure(end, end)[0] for end in (low, high))
     return bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)
-
-
-def _add_crossings(problem: RootProblem, low: float, high: float, roots: Roots) -> None:
-    """Add the roots of an equation in one unknown where it changes its sign on a grid."""
-    for x in map(np.atleast_1d, _sign_changes(problem, low, high)):
-        check = verify(problem, x)
-        ends = None if check.converged or check.broken is not None else _crossing(problem, x, np.nextafter(x, np.inf))
-        if ends is not None:
-            check = check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
-        if check.converged:
-            _add(roots, _signed(problem, check))
 
 
 def _crossing(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
@@ -290,58 +378,13 @@ def _bisected(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, 
 
 
 def _vanishes(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
-    """Return whether the residuals tend to 0 at a place where they may be undefined or jump, or are not defined around it."""
+    """Return whether the residuals shrink, or are not defined, on one side towards a place where they may jump."""
     for sign in (1.0, -1.0):
         sizes = []
         for distance in (1e6, 1e3, 1.0):
             values = problem.system.values(middle + sign * distance * reach)
             sizes.append(float(np.max(np.abs(values))) if np.isfinite(values).all() else np.inf)
-        if not sizes[2] >= 0.5 * sizes[1] >= 0.25 * sizes[0]:
+        far, near, nearest = sizes
+        if not nearest >= 0.5 * near >= 0.25 * far:
             return True
     return False
-
-
-def _add(roots: Roots, check: Verification) -> None:
-    """Add a root that is not yet known; the error of a multiple root comprises that of another approach to it."""
-    for i, root in enumerate(roots.checks):
-        apart = np.abs(root.point.x - check.point.x)
-        if np.all(apart <= 2 * (root.error + check.error)):
-            if root.multiplicity > 1:
-                roots.checks[i] = root._replace(error=np.maximum(root.error, apart + check.error))
-            return
-    roots.checks.append(check)
-
-
-def _sample(problem: RootProblem, walk: Walk, low: Vector, high: Vector, roots: Roots, starts: list[Vector] | None = None) -> None:
-    """Look for roots from many starts; this proves nothing about the rest of the range."""
-    roots.complete = False
-    end = time.thread_time() + MOST_SECONDS / 2
-    if starts is None:
-        side = max(2, round(200 ** (1 / len(low))))
-        grid = np.meshgrid(*(np.linspace(a, b, side) for a, b in zip(low, high, strict=True)), indexing="ij")
-        starts = list(np.stack(grid).reshape(len(low), -1).T)
-        if problem.system.count == len(low) == 1:
-            starts = [np.array([x]) for x in _sign_changes(problem, float(low[0]), float(high[0]))] + starts
-    for start in starts:
-        if time.thread_time() > end:
-            return
-        begin = walk.begin(start)
-        if not begin.finite:
-            continue
-        check = verify(problem, trust_region(walk, begin).x)
-        if check.converged and np.all(check.point.x >= low) and np.all(check.point.x <= high):
-            _add(roots, check)
-
-
-def _sign_changes(problem: RootProblem, low: float, high: float) -> list[float]:
-    """Return where an equation in one unknown changes its sign between neighbours of a grid, by bisection."""
-    end = time.thread_time() + MOST_SECONDS / 2
-    grid = np.linspace(low, high, _SAMPLES)
-    signs = np.sign(problem.system.columns(grid[None])[0])
-    zero = signs == 0
-    zero[1:-1] &= ~(zero[:-2] & zero[2:])  # of an interval of zeros, the ends
-    result = [float(x) for x in grid[zero]]
-    for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-        is_late = time.thread_time() > end
-        result.append(float(grid[i] if is_late else _bisected(problem, grid[i : i + 1], grid[i + 1 : i + 2])[0][0]))
-    return result

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.precise.arithmetic import Real
-    from autodiff_cli.solvers.roots.problem import RootProblem
 
 PROVEN = ("interval Newton", "sign change")
 """The proofs of existence by interval arithmetic."""
