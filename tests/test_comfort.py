@@ -115,15 +115,10 @@ def test_search_finds_names_and_descriptions() -> None:
     assert {"sin", "cos", "sinh", "asin"} <= set(names)
     assert run("autodiff functions norm -q").split()[0] == "norm"
     everything = json.loads(run("autodiff functions --json"))["functions"]
+    keys = ("name", "summary", "derivative", "section")
     for words in (["normal", "density"], ["matrix"], ["logarithm"], ["bessel", "order"]):
-        expected = {
-            each["name"]
-            for each in everything
-            if all(
-                word in " ".join([each[key] for key in ("name", "summary", "derivative", "section")] + each["aliases"]).lower()
-                for word in words
-            )
-        }
+        texts = {each["name"]: " ".join([*(each[key] for key in keys), *each["aliases"]]).lower() for each in everything}
+        expected = {name for name, text in texts.items() if all(word in text for word in words)}
         assert set(run(f"autodiff functions '{' '.join(words)}' -q").split()) == expected
         assert expected
 

@@ -151,10 +151,8 @@ def test_a_phone_scrolls_only_the_graph(browser: Any, tmp_path: Path) -> None:
     size = {"width": 320, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.open("#step=last")
-    widths = (
-        "return ['html', '.inputs'].map((each) => document.querySelector(each)).map((each) => [each.scrollWidth, each.clientWidth])"
-    )
-    found = page.browser.execute_script(widths)
+    elements = "return ['html', '.inputs'].map((each) => document.querySelector(each))"
+    found = page.browser.execute_script(f"{elements}.map((each) => [each.scrollWidth, each.clientWidth])")
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert all(wide <= visible for wide, visible in found), found
 

@@ -142,13 +142,7 @@ def test_the_command() -> None:
 @pytest.mark.parametrize(
     ("expression", "at", "verdict", "converged", "solution"),
     [
-        (
-            "x**2 - y**2 + y**4",
-            {"x": 1, "y": 0},
-            "minimum",
-            True,
-            {"x": 0, "y": np.sqrt(0.5)},
-        ),  # it starts on the ridge of a saddle
+        ("x**2 - y**2 + y**4", {"x": 1, "y": 0}, "minimum", True, {"x": 0, "y": np.sqrt(0.5)}),  # on the ridge of a saddle
         ("x**4", {"x": 1}, "minimum", True, {"x": 0}),
         ("x**4 - abs(x)", {"x": 0}, "minimum", True, {"x": 4 ** (-1 / 3)}),  # every derivative at 0 says that 0 is a minimum
         ("(y - x**2)**2", {"x": 3, "y": 0}, "flat", True, None),

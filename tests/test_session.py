@@ -66,9 +66,8 @@ def test_commands_take_the_names_of_the_session(lines: list[str], command: str, 
 
 
 def test_settings_of_the_session_are_those_of_its_commands() -> None:
-    assert session(":grad x/c", options="--at x=5 --const c=3 --precision 3")[0] == run(
-        "autodiff grad x/c --at x=5 --const c=3 --precision 3"
-    )
+    options = "--at x=5 --const c=3 --precision 3"
+    assert session(":grad x/c", options=options)[0] == run(f"autodiff grad x/c {options}")
     assert session(":grad x/c", options="--at x=5 --const c=3 -q")[0] == "0.3333333333333333\n"
     found = json.loads(session(":grad x/c", options="--at x=5 --const c=3 --json --dtype float32")[0])
     assert (found["dtype"], found["expression"]) == ("float32", "x/c")
