@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from math import isqrt
+from typing import NamedTuple
 
 Coefficient = Fraction | float
 """A coefficient: an exact fraction, or an infinite or nan float."""
 
-_PARTS = 360
-_MOST_ROOTS = 1_000
+_ONE, _HALF = Fraction(1), Fraction(1, 2)
+_MOST_DENOMINATOR, _MOST_ARGUMENT = 360, 1_000
+"""The largest denominator of a simple fraction, and the largest integer whose root or logarithm is recognized."""
 _MOST_SQUARE = 1_000_000
 """The largest number that is searched for square factors; the search takes as many steps as the square root of the number."""
-_BITS = 256
+_MOST_BITS = 256
+_ADJACENT = 4.5e-16
+"""The relative distance within which two floats are equal or adjacent."""
 
 
 def exact(value: float) -> Coefficient:
@@ -29,8 +33,7 @@ def exact(value: float) -> Coefficient:
         return Fraction(value)
     if not math.isfinite(value):
         return value
-    simple = Fraction(value).limit_denominator(_PARTS)
-    return simple if value == 0 or (simple and _near(float(simple), value)) else Fraction(repr(value))
+    return _simple(value, _ADJACENT) or Fraction(repr(value))
 
 
 def to_float(value: Coefficient) -> float:
@@ -43,44 +46,45 @@ def to_float(value: Coefficient) -> float:
 
 def tidy(value: Coefficient) -> Coefficient:
     """Round a fraction with more than 256 bits to float precision; return any other number unchanged."""
-    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _BITS:
+    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _MOST_BITS:
         short = to_float(value)
         return Fraction(repr(short)) if short and math.isfinite(short) else value
     return value
 
 
 def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
-    """Return a power of a number if the result is a fraction, infinite or nan, else ``None``."""
+    """Return a power of a number, or ``None`` if it is irrational or has too many digits."""
     if isinstance(base, float):
         return base ** to_float(exponent) if base != 0 else None
     if base == 0:
         return Fraction(0) if exponent > 0 else math.inf
     if exponent.denominator == 1:
-        size = max(base.numerator.bit_length(), base.denominator.bit_length())
-        return tidy(Fraction(base**exponent.numerator)) if abs(exponent) * size < 16 * _BITS else None
+        bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
+        return tidy(Fraction(base**exponent.numerator)) if bits < 16 * _MOST_BITS else None
     if base < 0:
         return None
-    root = [_root(part, exponent.denominator) for part in (base.numerator, base.denominator)]
-    if root[0] is None or root[1] is None:
+    top, bottom = (_integer_root(part, exponent.denominator) for part in (base.numerator, base.denominator))
+    if top is None or bottom is None:
         return None
-    return power(Fraction(root[0], root[1]), Fraction(exponent.numerator))
+    return power(Fraction(top, bottom), Fraction(exponent.numerator))
 
 
-def _root(value: int, degree: int) -> int | None:
-    if degree > 3 or value >= 1 << 52:
+def _integer_root(value: int, degree: int) -> int | None:
+    """Return the square or cube root of an integer if it is an integer, else ``None``; large integers are not tried."""
+    if degree > 3 or value >= 1 << 52:  # a float represents smaller integers exactly
         return None
     root = round(value ** (1 / degree))
     return root if root**degree == value else None
 
 
 def _near(value: float, other: float) -> bool:
-    return math.isclose(value, other, rel_tol=4.5e-16)
+    return math.isclose(value, other, rel_tol=_ADJACENT)
 
 
-def _simple(value: float) -> Fraction | None:
-    """Return the simple fraction that a number approximates within rounding errors, or ``None``."""
-    simple = Fraction(value).limit_denominator(_PARTS)
-    return simple if simple and math.isclose(float(simple), value, rel_tol=2e-15) else None
+def _simple(value: float, tolerance: float = 2e-15) -> Fraction | None:
+    """Return the simple fraction, not 0, that a number approximates within rounding errors, or ``None``."""
+    simple = Fraction(value).limit_denominator(_MOST_DENOMINATOR)
+    return simple if simple and math.isclose(float(simple), value, rel_tol=tolerance) else None
 
 
 def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
@@ -94,40 +98,60 @@ def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(*parts), Fraction(*roots)
 
 
-def recognized(value: float) -> tuple[Fraction, str, Fraction, Fraction] | None:
-    """Return the symbolic constant that a float approximates, or ``None``.
+class Constant(NamedTuple):
+    """A multiple of a power of a constant of some kind: ``factor * constant**power``.
 
-    Returns:
-        ``(factor, kind, argument, power)`` for ``factor * constant**power``.  The kinds of constants are ``pi`` for
-        ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)`` and ``number`` for the
-        argument itself.
+    The kinds are ``pi`` for ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)``, and ``number``.
     """
+
+    factor: Fraction
+    kind: str
+    argument: Fraction = _ONE
+    power: Fraction = _ONE
+
+
+def recognized(value: float) -> Constant | None:
+    """Return the symbolic constant that a float approximates, or ``None``."""
     if not math.isfinite(value) or value == 0 or float(value).is_integer():
         return None
-    sign, size = Fraction(1 if value > 0 else -1), abs(value)
-    unit, half = Fraction(1), Fraction(1, 2)
+    size = abs(value)
+    constant = _multiple_or_root(size) or _root_with_pi(size) or _logarithm(size)
+    return constant if constant is None or value > 0 else constant._replace(factor=-constant.factor)
+
+
+def _multiple_or_root(size: float) -> Constant | None:
+    """Recognize ``e``, a multiple of ``pi``, or the square root of an integer."""
     if size == math.e:
-        return sign, "e", unit, unit
+        return Constant(_ONE, "e")
     times = _simple(size / math.pi)
     if times and _near(float(times) * math.pi, size):
-        return sign * times, "pi", unit, unit
+        return Constant(times, "pi")
     square = size * size
-    if square < _MOST_ROOTS and _near(math.sqrt(round(square)), size):
-        return sign, "number", Fraction(round(square)), half
-    for exponent, ratio in ((half, square / math.pi), (-half, square * math.pi)):
-        times = _simple(ratio)
-        if (
-            times is None
-            or max(times.numerator, times.denominator) > _MOST_SQUARE
-            or not _near(math.sqrt(float(times) * math.pi ** (1 if exponent > 0 else -1)), size)
-        ):
+    if square < _MOST_ARGUMENT and _near(math.sqrt(round(square)), size):
+        return Constant(_ONE, "number", Fraction(round(square)), _HALF)
+    return None
+
+
+def _root_with_pi(size: float) -> Constant | None:
+    """Recognize the square root of a fraction times ``pi`` or ``1/pi``, as in ``sqrt(2*pi)`` and ``2/sqrt(pi)``."""
+    square = size * size
+    for sign, ratio in ((1, square / math.pi), (-1, square * math.pi)):
+        fraction = _simple(ratio)
+        if fraction is None or max(fraction.numerator, fraction.denominator) > _MOST_SQUARE:
             continue
-        times, whole = _without_squares(times)
-        if exponent < 0 and times.numerator > 1:
-            return sign * whole, "over pi", times, half
-        return sign * whole, "pi", times if exponent > 0 else 1 / times, exponent
-    for logarithm, exponent in ((size, unit), (1 / size, -unit)):
-        number = round(math.exp(logarithm)) if logarithm < 7 else 0
-        if 1 < number <= _MOST_ROOTS and _near(math.log(number), logarithm):
-            return sign, "log", Fraction(number), exponent
+        if not _near(math.sqrt(float(fraction) * math.pi**sign), size):
+            continue
+        fraction, factor = _without_squares(fraction)
+        if sign < 0 and fraction.numerator > 1:
+            return Constant(factor, "over pi", fraction, _HALF)
+        return Constant(factor, "pi", fraction if sign > 0 else 1 / fraction, sign * _HALF)
+    return None
+
+
+def _logarithm(size: float) -> Constant | None:
+    """Recognize the logarithm of an integer, or its inverse."""
+    for logarithm, exponent in ((size, _ONE), (1 / size, -_ONE)):
+        number = round(math.exp(logarithm)) if logarithm < 7 else 0  # exp(7) is above the largest integer, 1000
+        if 1 < number <= _MOST_ARGUMENT and _near(math.log(number), logarithm):
+            return Constant(_ONE, "log", Fraction(number), exponent)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -88,12 +88,13 @@ class Derivatives(CommandResult):
         self.steps: list[Step] = []
 
     def content(self) -> Record:
+        """Return the point and the steps, if there are any, and the derivatives, for JSON."""
         return {
             "expression": self.expression,
             "order": self.order,
             **({} if self.at is None else {"at": {name: plain(value) for name, value in self.at.items()}}),
             **({"steps": [step._asdict() for step in self.steps]} if self.steps else {}),
-            "derivatives": [{"wrt": list(term), **self._shown(term)} for term in self.texts],
+            "derivatives": [{"wrt": list(term), **self._record(term)} for term in self.texts],
         }
 
     def as_latex(self, tree: Syntax) -> str:
@@ -106,13 +107,14 @@ class Derivatives(CommandResult):
 
     def records(self) -> list[dict[str, object]]:
         """Return a record for each step, or for each derivative, with names such as ``d_x_y``."""
-        return [step._asdict() for step in self.steps] or [{"name": output_name(term), **self._shown(term)} for term in self.texts]
+        return [step._asdict() for step in self.steps] or [{"name": output_name(term), **self._record(term)} for term in self.texts]
 
     def bare(self) -> list[object]:
         """Return the values at the point, or the formulas without a point."""
         return list(self.values.values() or self.texts.values())
 
-    def _shown(self, term: Term) -> dict[str, object]:
+    def _record(self, term: Term) -> dict[str, object]:
+        """Return the formula of a derivative, its value if there is a point, and its dimensions if it is not a number."""
         record: dict[str, object] = {"expression": self.texts[term]}
         if self.values:
             record["value"] = plain(self.values[term])
@@ -140,7 +142,7 @@ def _values_at_points(tree: Syntax, names: Sequence[str], points: Matrix) -> Arr
 
 
 def _agree(tree: Syntax, other: Syntax, names: Sequence[str]) -> bool:
-    """Return whether two formulas have equal values at random points at which the other formula is finite."""
+    """Return whether two formulas have nearly equal values at those of 32 random points where ``other`` is finite."""
     points = np.random.default_rng(0).uniform(-1, 1, (len(names), _POINTS)) * np.geomspace(0.1, 4, _POINTS)
     values, expected = np.broadcast_arrays(*(_values_at_points(each, names, points) for each in (tree, other)))
     finite = np.isfinite(expected)
@@ -194,23 +196,24 @@ def diff(
     is_array = bool(shape or symmetric or any(np.shape(value) for value in values_at.values()))
     names, by, leaves = variables_and_constants(expression, wrt, None if is_array else const)
     forms = AccurateForms if stable else ShortForms
+    # A formula of arrays contains constants by name, so ``by`` contains them too.
     variables = [name for name in by if wrt is not None or name not in (const or {})]
 
-    def of_order(order: int) -> Derivatives:
+    def derivatives(order: int) -> Derivatives:
         if is_array:
-            return _of_matrices(expression, names, variables, values_at, const, order, shape or {}, symmetric, forms)
-        return _of_numbers(expression, names, by, leaves, None if at is None else values_at, order, simplify, forms)
+            return _array_derivatives(expression, names, variables, values_at, const, order, shape or {}, symmetric, forms)
+        return _scalar_derivatives(expression, names, by, leaves, None if at is None else values_at, order, simplify, forms)
 
-    result = of_order(order)
+    result = derivatives(order)
     if steps:
         from autodiff_cli.symbolic.steps import derivation_steps
 
-        orders = [*(of_order(lower).texts for lower in range(1, order)), result.texts]
+        orders = [*(derivatives(lower).texts for lower in range(1, order)), result.texts]
         result.steps, result.dims = derivation_steps(expression, names, orders, result.dims, symmetric, leaves)
     return result
 
 
-def _of_numbers(
+def _scalar_derivatives(
     expression: str,
     names: Sequence[str],
     by: Sequence[str],
@@ -225,28 +228,26 @@ def _of_numbers(
     algebra = Algebra(in_written_order(names, parse(expression)))
     try:
         traced = partial(trace, expression, names, leaves, "float64", ScalarTracingEvaluator)
-        accurate = _of_order(algebra, traced(), by, order)
+        accurate = _formulas_of_order(algebra, traced(), by, order)
         shortest = forms(algebra).shortest
         if forms is AccurateForms or order == 1:  # order 1 has no lower order to shorten: nothing is derived again
             short = {term: shortest(formula) for term, formula in accurate.items()}
         else:
-            short = _of_order(algebra, traced(), by, order, shortest)
+            short = _formulas_of_order(algebra, traced(), by, order, shortest)
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
-    trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
-    values = {} if point is None else {term: float(formula_values(tree, point)) for term, tree in trees.items()}
+    accurate_trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
+    values = {} if point is None else {term: float(formula_values(tree, point)) for term, tree in accurate_trees.items()}
     if simplify:
         from autodiff_cli.symbolic.sympy_bridge import simplified
 
         short = simplified(algebra, short)
-    for term, formula in short.items():
-        if formula is not accurate[term]:
-            tree = to_tree(formula, names)
-            trees[term] = tree if _agree(tree, trees[term], names) else trees[term]
-    return Derivatives(expression, order, trees, point, values)
+    short_trees = {term: to_tree(formula, names) for term, formula in short.items() if formula is not accurate[term]}
+    checked = {term: tree for term, tree in short_trees.items() if _agree(tree, accurate_trees[term], names)}
+    return Derivatives(expression, order, accurate_trees | checked, point, values)
 
 
-def _of_matrices(
+def _array_derivatives(
     expression: str,
     names: Sequence[str],
     by: Sequence[str],
@@ -275,20 +276,19 @@ def _of_matrices(
 def dimensions(
     names: Sequence[str], values: Mapping[str, Any], shape: Mapping[str, str | Sequence[Length]], symmetric: Sequence[str]
 ) -> dict[str, tuple[Length, ...]]:
-    """Return the dimensions of vectors and matrices from their values and the options; ``diff`` describes the arguments."""
+    """Return the dimensions of vectors and matrices from their values and the options; ``diff`` describes both, and the errors."""
     for name in (*values, *shape, *symmetric):
         if name not in names:
             raise UnknownName(f"the expression has no variable '{name}'", hint=suggestion(name, names))
     dims = {name: tuple(map(as_length, np.shape(value))) for name, value in values.items()}
     for name, spec in shape.items():
         lengths = tuple(as_length(length) for length in (spec.split(",") if isinstance(spec, str) else spec))
-        value = dims.get(name, lengths)
-        if len(value) != len(lengths) or any(a != b for a, b in zip(value, lengths, strict=True) if str(b).isdecimal()):
+        known = dims.setdefault(name, lengths)
+        if len(known) != len(lengths) or any(a != b for a, b in zip(known, lengths, strict=True) if str(b).isdecimal()):
             raise UsageError(f"the value of '{name}' has shape {list(np.shape(values[name]))}, not {','.join(map(str, lengths))}")
-        dims.setdefault(name, lengths)
-    dims |= {name: dims.get(name, ("n", "n")) for name in symmetric}
     for name in symmetric:
-        if len(dims[name]) != 2 or dims[name][0] != dims[name][1]:
+        lengths = dims.setdefault(name, ("n", "n"))
+        if len(lengths) != 2 or lengths[0] != lengths[1]:
             raise UsageError(f"'{name}' has the dimensions {', '.join(map(str, dims[name]))}, so it is not symmetric")
     return dims
 
@@ -304,7 +304,7 @@ def as_length(length: Length) -> Length:
 
 
 def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
-    """Validate ``at`` and convert its values to floats."""
+    """Return the values of all variables as floats; a missing value and an unknown name are errors."""
     for name in at:
         if name not in names:
             raise UnknownName(
@@ -323,11 +323,11 @@ def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
 def variables_and_constants(
     expression: str, wrt: Sequence[str] | None, const: Mapping[str, Any] | None
 ) -> tuple[list[str], list[str], dict[str, Tensor]]:
-    """Return the result of ``names_and_values``, which must contain a variable to differentiate with respect to.
+    """Return the variables, those to differentiate with respect to (by default all), and the tensors of the constants by name.
 
     Raises:
         UsageError: if ``wrt`` is empty, or if every name of the expression has a value.
-        AutodiffError: see ``names_and_values``.
+        AutodiffError: if the expression or an argument is invalid.
     """
     names, by, leaves = names_and_values(expression, wrt, const, "float64")
     if not by:
@@ -336,25 +336,28 @@ def variables_and_constants(
 
 
 def without_formula(error: NotRecordable | NoSeriesError, variable: str) -> NotRecordable:
-    """Return the error for an expression without a formula, with a hint to compute numbers with ``autodiff grad``."""
+    """Return the error for an expression without a formula, which hints at ``autodiff grad`` if ``error`` has no hint."""
+    if isinstance(error, NotRecordable) and error.hint is not None:
+        return error
+    arguments = error.arguments() | {"hint": f"use 'autodiff grad' with {setting('at', f'{variable}=1')} to compute numbers"}
     if isinstance(error, NoSeriesError):
-        error = NotRecordable("this operation has no elementwise formula", span=error.span, source=error.source)
-    if error.hint is None:
-        error.hint = f"use 'autodiff grad' with {setting('at', f'{variable}=1')} to compute numbers"
-    return error
+        arguments["message"] = "this operation has no elementwise formula"
+    return NotRecordable(**arguments)
 
 
-def _of_order(
+def _formulas_of_order(
     algebra: Algebra, traced: Traced, by: Sequence[str], order: int, rewrite: Callable[[Formula], Formula] = lambda formula: formula
 ) -> dict[Term, Formula]:
-    """Return the derivatives of one order as formulas, after each order is rewritten."""
-    # The derivatives of each lower order are converted to formulas, so that collected terms are differentiated only once.  This
-    # also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
+    """Return the derivatives of one order as formulas, after the formulas of each order up to it are rewritten.
+
+    The derivatives of each lower order are converted to formulas and traced again, so that collected terms are differentiated only
+    once.  This also removes the guards of VJP rules, but keeps primitives that are not functions of the language.
+    """
     lower_orders: dict[Term, Traced] = {(): traced}
     for step in range(1, order + 1):
         result: dict[Term, Formula] = {}
         for term, (tape, outputs, variables) in lower_orders.items():
-            own = len(tape.instructions)
+            own = len(tape.instructions)  # the instructions after these belong to VJP rules
             following = by[by.index(term[-1]) if term else 0 :]
             with np.errstate(all="ignore"), set_grad_enabled(False):
                 slopes = gradient(outputs[0], [variables[name] for name in following])
@@ -363,14 +366,21 @@ def _of_order(
             for name, formula in zip(following, formulas(algebra, slopes, own), strict=True):
                 result[*term, name] = rewrite(formula)
         if step < order:
-            lower_orders, count = {}, 0
-            for term, formula in result.items():
-                lower_orders[term] = retraced(formula, traced.variables)
-                count += len(lower_orders[term].tape.instructions) + 1
-                check_count(
-                    count,
-                    MOST_OPERATIONS,
-                    f"the derivatives of order {step} have at least {{}} operations, more than the limit of {{}}",
-                    hint="use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'",
-                )
+            lower_orders = _traced_again(result, traced.variables, step)
+    return result
+
+
+def _traced_again(derivatives: Mapping[Term, Formula], names: Iterable[str], order: int) -> dict[Term, Traced]:
+    """Trace the derivatives of one order, to differentiate them; raise ``LimitError`` if they are too long together."""
+    result: dict[Term, Traced] = {}
+    operations = 0
+    for term, formula in derivatives.items():
+        result[term] = retraced(formula, names)
+        operations += len(result[term].tape.instructions) + 1
+        check_count(
+            operations,
+            MOST_OPERATIONS,
+            f"the derivatives of order {order} have at least {{}} operations, more than the limit of {{}}",
+            hint="use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'",
+        )
     return result

@@ -12,7 +12,8 @@ from autodiff_cli.symbolic.constants import Coefficient
 
 NOWHERE = 10**9
 """The value of ``Formula.place`` for a formula without variables."""
-_LONG = 10**9
+_MOST_SIZE = 10**9
+"""The largest value of ``Formula.size``, whose exact value may have thousands of digits if parts are shared."""
 DEFINED = "defined"
 """The name of a call of the primitive that is its first part, which writes itself."""
 
@@ -42,10 +43,12 @@ class Formula:
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
+        """Compute ``size``, and take ``place`` from the parts if a part has a smaller one."""
         inside = children(self)
+        # Estimates: a term of a sum has a sign and a coefficient, and a call has a comma or a bracket beside each argument.
         own = 6 * len(self.parts) if self.kind == "sum" else len(self.name) + 3 * len(self.parts) + 2
         self.place = min([self.place, *(child.place for child in inside)])
-        self.size = min(own + sum(child.size for child in inside), _LONG)
+        self.size = min(own + sum(child.size for child in inside), _MOST_SIZE)
 
     def is_call(self, *names: str) -> bool:
         """Return whether the formula is a call to one of the named functions."""
@@ -61,7 +64,7 @@ Exponent: TypeAlias = Fraction | Formula
 
 
 def children(formula: Formula) -> list[Formula]:
-    """Return the direct subformulas in order, with repetitions."""
+    """Return the direct subformulas in order, with repetitions; those of a product include its symbolic exponents."""
     if formula.kind == "call":
         return [part for part in formula.parts if type(part) is Formula]
     if formula.kind == "sum":

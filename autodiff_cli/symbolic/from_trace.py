@@ -28,18 +28,17 @@ _LOGIC = {f"{kind}_{name}": f"logical_{name}" for kind in ("logical", "bitwise")
 
 
 def formulas(algebra: Algebra, results: Sequence[Operand], guards_from: int | None = None) -> list[Formula]:
-    """Convert results of a tape to formulas.
+    """Convert results of a tape to formulas, which ``algebra`` constructs.
 
-    Args:
-        algebra: the algebra that constructs the formulas.
-        results: the instructions or constants to convert.
-        guards_from: the index of the first instruction that belongs to a VJP rule.  The guards of VJP rules, which replace the
-            value at single points at which the formula is 0/0, are removed; the conditions of the program are kept.
+    The guards of VJP rules, whose instructions have the indices from ``guards_from`` on, are removed: they replace the value at
+    single points at which the formula is 0/0.  The conditions of the program are kept.
     """
     return _Conversion(algebra, results, guards_from).formulas
 
 
 class _Conversion:
+    """The conversion of results: ``done`` has the formulas of instructions, but not of those ``inside`` a chain, see ``_kind``."""
+
     def __init__(self, algebra: Algebra, results: Sequence[Operand], guards_from: int | None) -> None:
         self.algebra = algebra
         self.guards_from = guards_from
@@ -79,14 +78,17 @@ class _Conversion:
         return {inner for inner in user if uses[inner] == 1 and self.kinds[inner] and self.kinds[inner] == self.kinds[user[inner]]}
 
     def _converted(self, instruction: Instruction) -> Formula:
+        """Return the formula of a variable or an operation; the end of a chain becomes the formula of the whole chain."""
         primitive, operands = instruction.primitive, instruction.operands
         if primitive is None:
             return self.algebra.symbol(instruction.variable)
         name = primitive.name
         if self.kinds[instruction] == "sum":
-            return self.algebra.sum(self._chain(instruction, _SUMS)[0])
+            signed_terms, _ = self._chain(instruction, _SUMS)
+            return self.algebra.sum(signed_terms)
         if self.kinds[instruction] == "product" or name == "neg":
-            return self._product(instruction)
+            factors, is_negative = self._chain(instruction, _PRODUCTS)
+            return self.algebra.product(factors, Fraction(-1 if is_negative else 1))
         if name == "pow":
             first, second = map(self.formula, (*operands, *instruction.statics))
             swapped = primitive.arity == 1 and primitive.series != "power"  # a constant to the power of x
@@ -104,7 +106,10 @@ class _Conversion:
         return self._call(primitive, operands, instruction.statics)
 
     def _chain(self, root: Instruction, factors: Mapping[str, Sequence[int]]) -> tuple[list[tuple[Formula, Fraction]], bool]:
-        """Return the operands of a chain with their signs or exponents, and whether the chain has an odd number of negations."""
+        """Return the operands of the chain that ends with ``root``, and whether it has an odd number of negations.
+
+        Each operand has a sign or an exponent: the product of its ``factors``, ``_SUMS`` or ``_PRODUCTS``, along the chain.
+        """
         parts: list[tuple[Formula, Fraction]] = []
         negative = False
         work: list[tuple[Operand, int]] = [(root, 1)]
@@ -118,12 +123,8 @@ class _Conversion:
             name = operand.primitive.name
             negative ^= name == "neg"
             inside = (*operand.operands, *operand.statics)  # the number in x - 1 may be a static argument
-            work += [(inner, factor * own) for inner, own in zip(inside, factors[name], strict=True)][::-1]
+            work += reversed([(inner, factor * own) for inner, own in zip(inside, factors[name], strict=True)])
         return parts, negative
-
-    def _product(self, root: Instruction) -> Formula:
-        factors, negative = self._chain(root, _PRODUCTS)
-        return self.algebra.product(factors, Fraction(-1 if negative else 1))
 
     def _is_guard(self, condition: Operand, value: Operand) -> bool:
         """Return whether a ``where`` instruction is a guard, with which a VJP rule returns 0 at single points."""
@@ -146,7 +147,7 @@ class _Conversion:
                 break
             arguments.pop()
         name = {"maximum": "max", "minimum": "min"}.get(primitive.name, primitive.name)
-        return self.algebra.call(name, *(v if v is None or isinstance(v, str) else self.formula(v) for v in arguments))
+        return self.algebra.call(name, *(arg if arg is None or isinstance(arg, str) else self.formula(arg) for arg in arguments))
 
 
 def _at_points(condition: Instruction) -> bool:

@@ -8,21 +8,17 @@ from autodiff_cli.language.tree import Syntax, walk
 
 
 def in_written_order(names: Sequence[str], program: Syntax) -> list[str]:
-    """Sort names so that ``b`` comes before ``x`` if the program contains ``b*x``.
-
-    Args:
-        names: the names, in the order in which they are used where products do not say more.
-        program: the syntax tree of the expression.
-    """
+    """Sort names so that ``b`` comes before ``x`` if the program contains ``b*x``; others keep their order."""
     before: dict[str, set[str]] = {}
     for node in walk(program):
         if node.kind == "mul":
             left, right = node.children
             first, second = _factor(left.children[1] if left.kind == "mul" else left), _factor(right)
-            if first != second and first in names and first not in before.get(second, ()) and second not in before.get(first, ()):
+            is_contradicted = second in before.get(first, ())  # by an earlier product
+            if first in names and first != second and not is_contradicted:
                 before.setdefault(second, set()).add(first)
     rest, result = list(names), []
-    while rest:
+    while rest:  # take the first name before which no other comes; in a cycle, the first of all
         name = next((name for name in rest if before.get(name, set()).isdisjoint(rest)), rest[0])
         rest.remove(name)
         result.append(name)

@@ -31,11 +31,7 @@ _MOST_STEPS = 4
 
 
 class Algebra:
-    """A factory of formulas in normal form.
-
-    Args:
-        names: the variables in the order in which they appear in formulas.
-    """
+    """A factory of formulas in normal form, in which the variables ``names`` appear in order."""
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._places = {name: i for i, name in enumerate(names)}
@@ -44,6 +40,7 @@ class Algebra:
         self.zero = self._node("product", coefficient=Fraction(0))
 
     def _node(self, kind: str, name: str = "", coefficient: Coefficient = Fraction(1), parts: tuple[Any, ...] = ()) -> Formula:
+        """Return the formula with these attributes, which is created if it is new."""
         key = (kind, name, coefficient, parts)
         if key not in self._known:
             place = self._places.get(name, NOWHERE) if kind == "symbol" else NOWHERE
@@ -88,6 +85,21 @@ class Algebra:
 
     def sum(self, pairs: Iterable[tuple[Formula, Coefficient]]) -> Formula:
         """Return the sum of formulas multiplied by coefficients."""
+        terms = self._collected(pairs)
+        if self.one in terms:
+            self._merge_exponentials(terms)
+        nonzero = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
+        shorter = _multiplied_out(nonzero)
+        if shorter is not None:
+            return self.sum(shorter)
+        if sum(term.is_call("where") for term, _ in nonzero) > 1:
+            nonzero = self._with_choices_merged(nonzero)
+        if len(nonzero) == 1:
+            return self._scaled(*nonzero[0])
+        return self._node("sum", parts=tuple(sorted(nonzero, key=_written_place))) if nonzero else self.zero
+
+    def _collected(self, pairs: Iterable[tuple[Formula, Coefficient]]) -> dict[Formula, Coefficient]:
+        """Return the coefficient of each term of a sum of multiples, after short sums among them are dissolved into their terms."""
         terms: dict[Formula, Coefficient] = {}
         work = list(pairs)[::-1]
         while work:
@@ -98,29 +110,18 @@ class Algebra:
                 work += [(term, times * count) for term, count in reversed(node.parts)]
             else:
                 terms[node] = terms.get(node, Fraction(0)) + times
-        if self.one in terms:
-            self._whole_exponentials(terms)
-        nonzero = [(term, constants.tidy(count)) for term, count in terms.items() if count != 0]
-        shorter = _multiplied_out(nonzero)
-        if shorter is not None:
-            return self.sum(shorter)
-        if sum(term.is_call("where") for term, _ in nonzero) > 1:
-            nonzero = self._together(nonzero)
-        if len(nonzero) == 1:
-            term, count = nonzero[0]
-            return self._scaled(term, count)
-        return self._node("sum", parts=tuple(sorted(nonzero, key=_written_place))) if nonzero else self.zero
+        return terms
 
-    def _whole_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
-        """Replace ``expm1(x) + 1`` with ``exp(x)``; this does not reduce the accuracy."""
+    def _merge_exponentials(self, terms: dict[Formula, Coefficient]) -> None:
+        """Replace ``expm1(x) + 1`` with ``exp(x)`` in the terms of a sum, in place; this does not reduce the accuracy."""
         for term in [term for term in terms if term.is_call("expm1")]:
             if terms[term] == terms[self.one] != 0:
                 whole = self.call("exp", *term.parts)
                 terms[whole] = terms.get(whole, Fraction(0)) + terms.pop(term)
                 terms[self.one] = Fraction(0)
 
-    def _together(self, terms: list[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]]:
-        """Merge ``where`` terms with equal conditions."""
+    def _with_choices_merged(self, terms: list[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]]:
+        """Merge ``where`` terms with equal conditions: ``a if c else b`` and ``p if c else q`` have the sum ``a + p`` if ``c``."""
         by_condition: dict[Any, list[tuple[Formula, Coefficient]]] = {}
         for term, count in terms:
             by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
@@ -134,6 +135,7 @@ class Algebra:
         return result
 
     def _scaled(self, term: Formula, times: Coefficient) -> Formula:
+        """Return the multiple of a term as a product, whose coefficient contains the number."""
         if times == 1:
             return term
         if term.kind == "product":
@@ -146,11 +148,7 @@ class Algebra:
         """Return the product of powers of formulas."""
         factors: dict[Formula, Exponent] = {}
         work = list(pairs)[::-1]
-        while work or any(self._opens(base, exponent) for base, exponent in factors.items()):
-            if not work:
-                work = [pair for pair in factors.items() if self._opens(*pair)]
-                for base, _ in work:
-                    del factors[base]
+        while work or (work := self._pop_products(factors)):
             base, exponent = work.pop()
             if base.kind == "product" and type(exponent) is Fraction:
                 taken = self._taken_apart(base, exponent)
@@ -166,25 +164,15 @@ class Algebra:
             return self.zero
         return self._choosing(factors, constants.tidy(coefficient))
 
-    def _opens(self, base: Formula, exponent: Exponent) -> bool:
-        """Return whether a factor, after its exponents were added, is a product whose factors can be merged."""
-        if base.kind != "product" or type(exponent) is not Fraction or exponent.denominator != 1:
-            return False
-        return self._taken_apart(base, exponent) is not None
+    def _pop_products(self, factors: dict[Formula, Exponent]) -> list[tuple[Formula, Exponent]]:
+        """Remove the factors that became powers of products when exponents were added, and return them, to be taken apart."""
+        integers = [(b, e) for b, e in factors.items() if b.kind == "product" and type(e) is Fraction and e.denominator == 1]
+        return [(base, factors.pop(base)) for base, exponent in integers if self._taken_apart(base, exponent) is not None]
 
     def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
         """Split a power of a product into a coefficient and powers of its factors, or return ``None`` if the value may change."""
         if exponent.denominator != 1:
-            # The root of a product does not equal the product of roots if factors are negative.
-            if not base.parts:
-                root = constants.power(base.coefficient, exponent)
-                return None if root is None else (root, [])
-            if len(base.parts) > 1 or base.coefficient != 1:
-                return None
-            ((inner, power),) = base.parts
-            if type(power) is not Fraction or power.numerator % 2 == 0:
-                return None
-            return Fraction(1), [(inner, power * exponent)]
+            return self._root_taken_apart(base, exponent)
         if len(base.parts) > MOST_FLAT:
             return None
         number = constants.power(base.coefficient, exponent)
@@ -192,18 +180,27 @@ class Algebra:
             return None
         return number, [(inner, self._times(power, exponent)) for inner, power in base.parts]
 
+    def _root_taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
+        """Split a root of a number or of a single power; the root of a product is no product of roots if factors are negative."""
+        if not base.parts:
+            root = constants.power(base.coefficient, exponent)
+            return None if root is None else (root, [])
+        if len(base.parts) > 1 or base.coefficient != 1:
+            return None
+        ((inner, power),) = base.parts
+        if type(power) is not Fraction or power.numerator % 2 == 0:  # sqrt(x**2) is abs(x)
+            return None
+        return Fraction(1), [(inner, power * exponent)]
+
     def _added(self, left: Exponent, right: Exponent) -> Exponent:
+        """Return the sum of two exponents."""
         if type(left) is Fraction and type(right) is Fraction:
             return left + right
-        return self.exponent(self.sum([(self._formula(left), Fraction(1)), (self._formula(right), Fraction(1))]))
+        return self.exponent(self.sum([(e, Fraction(1)) if isinstance(e, Formula) else (self.one, e) for e in (left, right)]))
 
     def _times(self, exponent: Exponent, times: Fraction) -> Exponent:
-        if type(exponent) is Fraction:
-            return exponent * times
-        return self.exponent(self.sum([(self._formula(exponent), times)]))
-
-    def _formula(self, exponent: Exponent) -> Formula:
-        return exponent if isinstance(exponent, Formula) else self.rational(exponent)
+        """Return a multiple of an exponent."""
+        return self.exponent(self.sum([(exponent, times)])) if isinstance(exponent, Formula) else exponent * times
 
     @staticmethod
     def exponent(node: Formula) -> Exponent:
@@ -212,34 +209,30 @@ class Algebra:
         return value if isinstance(value, Fraction) else node
 
     def _product(self, coefficient: Coefficient, factors: tuple[tuple[Formula, Exponent], ...]) -> Formula:
+        """Return the product of factors that are already collected; a factor alone, with coefficient and exponent 1, is itself."""
         if len(factors) == 1 and coefficient == 1 and factors[0][1] == 1:
             return factors[0][0]
         return self._node("product", coefficient=coefficient, parts=factors)
 
     def _choosing(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
         """Return a product; if a factor is 0 unless a condition holds, apply the condition to the whole product."""
-        for i in (1, 2):
-            choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[3 - i] is self.zero]
+        for branch, zero_branch, operation in ((1, 2, "logical_and"), (2, 1, "logical_or")):
+            choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[zero_branch] is self.zero]
             if choices:
-                for choice in choices:
-                    del factors[choice]
-                pairs: list[tuple[Formula, Exponent]] = [*factors.items(), *((choice.parts[i], Fraction(1)) for choice in choices)]
-                rest = self.product(pairs, coefficient)
-                condition = self.logic("logical_and" if i == 1 else "logical_or", [choice.parts[0] for choice in choices])
-                return self.choice(condition, rest, self.zero) if i == 1 else self.choice(condition, self.zero, rest)
+                others = [pair for pair in factors.items() if pair[0] not in choices]
+                rest = self.product([*others, *((choice.parts[branch], Fraction(1)) for choice in choices)], coefficient)
+                condition = self.logic(operation, [choice.parts[0] for choice in choices])
+                return self.choice(condition, rest, self.zero) if branch == 1 else self.choice(condition, self.zero, rest)
         return self._balanced(factors, coefficient)
 
-    def _balanced(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
+    def _balanced(self, factors: Mapping[Formula, Exponent], coefficient: Coefficient) -> Formula:
         """Return a product; clear the denominators of its only sum by its coefficient, and move a leading sign out of the sum."""
+        factors = dict(factors)
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
             terms = sums[0].parts
-            divides = coefficient.denominator > 1 and all(
-                isinstance(count, Fraction) and (coefficient * count).denominator == 1 for _, count in terms
-            )
-            turns = coefficient == -1 if len(factors) == 1 else terms[0][1] < 0
-            if divides or turns:
-                times = coefficient if divides else Fraction(-1)
+            times = _number_into_sum(terms, coefficient, len(factors) == 1)
+            if times != 1:
                 coefficient = coefficient / times
                 inner = self._node("sum", parts=tuple((term, times * count) for term, count in terms))
                 del factors[sums[0]]
@@ -260,14 +253,14 @@ class Algebra:
         value = constants.to_float(exponent)
         for less in range(1, _MOST_STEPS + 1):
             result = constants.recognized(value + less) if value + less - less == value else None
-            if result is not None and result[1] in ("pi", "e"):
+            if result is not None and result.kind in ("pi", "e"):
                 return self.sum([(self.number(value + less), Fraction(1)), (self.one, Fraction(-less))])
         return self.rational(exponent)
 
     # Functions
 
     def call(self, name: str, *arguments: Any) -> Formula:
-        """Return a function call with formulas and static arguments."""
+        """Return a function call with formulas and static arguments; ``polygamma(0, x)`` is ``digamma(x)``."""
         if name == "polygamma" and arguments[0] is self.zero:
             return self.call("digamma", arguments[1])
         return self._node("call", name, parts=arguments)
@@ -309,33 +302,36 @@ class Algebra:
         if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
             x = x.parts[0]
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
-            answers = [None if part.value is None else (part.value == y.value) == (name == "eq") for part in x.parts[1:]]
-            condition: Formula = x.parts[0]
-            if answers == [True, False]:
-                return condition
-            if answers == [False, True]:
-                return self.negation(condition)
-            if answers[0] is not None:
-                other = self.compare(name, x.parts[2], y)
-                if answers[0]:
-                    return self.logic("logical_or", [condition, other])
-                return self.logic("logical_and", [self.negation(condition), other])
+            return self._choice_compared(name, x, y)
         return self.call(name, x, y)
 
+    def _choice_compared(self, name: str, choice: Formula, number: Formula) -> Formula:
+        """Return the comparison ``eq`` or ``ne`` of a ``where`` call and a number: a condition if the first branch is a number."""
+        condition: Formula
+        condition, first, second = choice.parts
+        answers = [None if part.value is None else (part.value == number.value) == (name == "eq") for part in (first, second)]
+        if answers == [True, False]:
+            return condition
+        if answers == [False, True]:
+            return self.negation(condition)
+        if answers[0] is None:
+            return self.call(name, choice, number)
+        other = self.compare(name, second, number)
+        if answers[0]:
+            return self.logic("logical_or", [condition, other])
+        return self.logic("logical_and", [self.negation(condition), other])
+
     def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
-        """Combine conditions with ``logical_and`` or ``logical_or``."""
+        """Combine conditions with ``logical_and`` or ``logical_or``, without repetitions and without those that do not matter."""
         parts: dict[Formula, None] = {}
         for condition in conditions:
-            parts.update(
-                dict.fromkeys(condition.parts if condition.is_call(name) and len(condition.parts) <= MOST_FLAT else [condition])
-            )
-        ends, ignored = map(self.symbol, ("true", "false") if name == "logical_or" else ("false", "true"))
-        if ends in parts:
-            return ends
-        if ignored in parts and len(parts) > 1:
-            del parts[ignored]
-        if any(self.negation(part) in parts for part in list(parts)):
-            return ends
+            is_merged = condition.is_call(name) and len(condition.parts) <= MOST_FLAT
+            parts.update(dict.fromkeys(condition.parts if is_merged else [condition]))
+        absorbing, neutral = map(self.symbol, ("true", "false") if name == "logical_or" else ("false", "true"))
+        if absorbing in parts or any(self.negation(part) in parts for part in parts):
+            return absorbing
+        if len(parts) > 1:
+            parts.pop(neutral, None)
         if name == "logical_or":
             for part in list(parts):  # "x == y or x >= y" is x >= y
                 if part.is_call("eq") and any(self.call(sign, *part.parts) in parts for sign in ("ge", "le")):
@@ -385,6 +381,18 @@ class Algebra:
         return branch
 
 
+def _number_into_sum(terms: Sequence[tuple[Formula, Coefficient]], coefficient: Fraction, is_only_factor: bool) -> Fraction:
+    """Return the number by which to multiply the sum in a product and to divide its coefficient; 1 to change nothing.
+
+    It is the coefficient if all terms then have integer coefficients, or -1 if the sum has a leading sign or is alone.
+    """
+    is_integer = (isinstance(count, Fraction) and (coefficient * count).denominator == 1 for _, count in terms)
+    if coefficient.denominator > 1 and all(is_integer):
+        return coefficient
+    is_turned = coefficient == -1 if is_only_factor else terms[0][1] < 0
+    return Fraction(-1 if is_turned else 1)
+
+
 def _written_place(pair: tuple[Formula, Coefficient]) -> tuple[int, int]:
     """Return the sort key of a term: numbers, then the place of its first variable."""
     term = pair[0]
@@ -409,8 +417,7 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "
 
 def _within(condition: Formula, branch: Formula, side: int) -> Formula:
     """Simplify a branch under the assumption that a condition holds (side 1) or does not hold (side 2)."""
-    while branch.is_call("where") and (
-        branch.parts[0] is condition or (side == 1 and condition.is_call("logical_and") and branch.parts[0] in condition.parts)
-    ):
+    implied = condition.parts if side == 1 and condition.is_call("logical_and") else ()
+    while branch.is_call("where") and (branch.parts[0] is condition or branch.parts[0] in implied):
         branch = branch.parts[side if branch.parts[0] is condition else 1]
     return branch

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autodiff_cli.symbolic.steps import Derivation
 
 _SUMS, _SCALES = ("add", "sub", "neg"), ("mul", "div", "neg", "matmul")
-_JOINED = (*_SUMS, *_SCALES, "where")
+_TAKE_MULTIPLES = (*_SUMS, *_SCALES, "where")
 """The operations that take a multiple of a variable as it is: ``u + 2*x`` is one part."""
 _CONDITIONS = (*COMPARISONS, *LOGIC)
 _TRIVIAL = ("", *_CONDITIONS)
@@ -31,13 +31,9 @@ _RULES = {
 
 
 class PartReader(Reader):
-    """An evaluator of a program that adds the parts to a derivation.
+    """An evaluator of a program that adds the parts to a derivation, which has the factory of the arrays.
 
-    Args:
-        derivation: the derivation, with the factory of the arrays.
-        source: the text of the program.
-        leaves: the variables.
-        constants: the values of other names.
+    Variables are ``leaves``, and other names have values, ``constants``.
 
     Attributes:
         rules: the operation and the name of the rule of each array.
@@ -82,57 +78,70 @@ class PartReader(Reader):
         return self.derivation.writer.tree(self.array(value))
 
     def _depends(self, value: object) -> bool:
+        """Return whether a value, or an item of a list, depends on a variable."""
         return any(isinstance(item, Symbol) and self.derivation.depends(item.array) for item in flat_items([value]))
 
-    def _noted(self, result: Any, operation: str, rule: str, text: Syntax) -> Any:
-        """Return a result, and note its operation, its rule and its text."""
+    def _note(self, result: Any, operation: str, rule: str, text: Syntax) -> None:
+        """Note the operation, the rule and the text of a result, unless they are known, or the result is not an array."""
         if isinstance(result, Symbol):
             self.rules.setdefault(result.array, (operation, rule))
             self.texts.setdefault(result.array, text)
-        return result
 
     def _operand(self, value: Any, operation: str) -> Any:
-        """Return an operand: a part with a name, unless the operation takes it as it is."""
+        """Return an operand of an operation: the name of a part, unless the text of the part is written inside the operation."""
         if isinstance(value, list):
             return [self._operand(item, operation) for item in value]
         if not isinstance(value, Symbol):
             return value
         if value.array in self.parts:
             return Symbol(self.parts[value.array])
-        own, _ = self.rules.get(value.array, ("", ""))
-        is_joined = operation in ("scale", *_CONDITIONS) or (own == "scale" and operation in _JOINED)
-        is_joined |= (own in _SUMS and operation in _SUMS) or (own == operation and own in ("mul", "matmul"))
-        return value if is_joined or own in _TRIVIAL else Symbol(self.part(value.array))
+        inner, _ = self.rules.get(value.array, ("", ""))
+        is_inside = inner in _TRIVIAL or operation in ("scale", *_CONDITIONS)
+        is_inside |= inner == "scale" and operation in _TAKE_MULTIPLES
+        is_inside |= inner in _SUMS and operation in _SUMS
+        is_inside |= inner == operation and inner in ("mul", "matmul")
+        return value if is_inside else Symbol(self.part(value.array))
 
     # The evaluator
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        """Assign a value to a name, which becomes the name of a part."""
         value = self._whole(value)
         if isinstance(value, Symbol):
             value = Symbol(self.part(value.array, self.derivation.name_of(name)))
         return super()._set(name, value, tree)
 
     def _whole(self, value: object) -> Any:
+        """Return a list as one array, whose elements are parts; return any other value unchanged."""
         if not isinstance(value, list):
             return value
         parts = self._operand(value, "list")
-        return self._noted(super()._whole(parts), "list", "each element", self.text(parts))
+        result = super()._whole(parts)
+        self._note(result, "list", "each element", self.text(parts))
+        return result
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        """Return an attribute of a part: its transpose or its shape."""
         thing = self._operand(thing, "")
         text = new_tree("attribute", self.text(thing), node.children[1])
-        return self._noted(super().attribute(thing, name, node), "", "transpose", text)
+        result = super().attribute(thing, name, node)
+        self._note(result, "", "transpose", text)
+        return result
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        """Return elements, rows or columns of a part."""
         thing = self._operand(thing, "")
         text = new_tree("index", self.text(thing), node.children[1])
-        return self._noted(super().element(thing, keys, node), "", "selected elements", text)
+        result = super().element(thing, keys, node)
+        self._note(result, "", "selected elements", text)
+        return result
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function of the language to parts."""
         if self.is_inside:  # a function that is a program of others is one part
             return super().apply(op, operands, named, node)
-        scaled = self._scaled(op, operands)
-        operation = "scale" if scaled else op.name
+        multiple = self._multiple(op, operands)
+        operation = "scale" if multiple else op.name
         operands = self._operand(operands, operation)
         named = {key: self._operand(value, operation) for key, value in named.items()}
         self.is_inside = True
@@ -140,18 +149,23 @@ class PartReader(Reader):
             result = super().apply(op, operands, named, node)
         finally:
             self.is_inside = False
-        return self._noted(result, *(scaled or (op.name, self._rule(op, operands))), self._operation(op, operands, named, node))
+        rule = multiple or (op.name, self._rule(op, operands))
+        self._note(result, *rule, self._operation_tree(op, operands, named, node))
+        return result
 
-    def _scaled(self, op: FunctionInfo, operands: Sequence[Any]) -> tuple[str, str] | None:
-        """Return the operation and the rule of an operand that is multiplied by a constant, or ``None`` for other operations."""
+    def _multiple(self, op: FunctionInfo, operands: Sequence[Any]) -> tuple[str, str] | None:
+        """Return the operation and the rule of a multiple of an operand by a constant; ``None`` for any other operation.
+
+        The multiple of a variable or a part is the operation ``scale``; that of another expression has its operation and rule.
+        """
         dependent = [value for value in operands if self._depends(value)]
         if op.name not in _SCALES or len(dependent) != 1 or (op.name == "div" and dependent[0] is not operands[0]):
             return None
         array = dependent[0].array
-        operation, rule = self.rules.get(array, ("", ""))
+        inner, rule = self.rules.get(array, ("", ""))
         if array.kind == "leaf" or array in self.parts:
             return "scale", "constant factor"
-        return (operation, rule) if operation == "scale" or op.name != "matmul" else None
+        return (inner, rule) if inner == "scale" or op.name != "matmul" else None
 
     def _rule(self, op: FunctionInfo, operands: Sequence[Any]) -> str:
         """Return the name of the rule of an operation."""
@@ -159,14 +173,14 @@ class PartReader(Reader):
             return _RULES[op.name]
         rule = f"rule of {op.name}"
         if op.name == "pow":
-            base, exponent = map(self._depends, operands[:2])
-            rule = "power rule" if not exponent else "power and exponential rule" if base else "exponential rule"
-        parts = {*self.parts.values()}
-        is_chain = any(isinstance(item, Symbol) and item.array in parts for item in flat_items(operands))
+            has_base, has_exponent = map(self._depends, operands[:2])
+            rule = "power rule" if not has_exponent else "power and exponential rule" if has_base else "exponential rule"
+        leaves = {*self.parts.values()}
+        is_chain = any(isinstance(item, Symbol) and item.array in leaves for item in flat_items(operands))
         return f"{rule}, chain rule" if is_chain else rule
 
-    def _operation(self, op: FunctionInfo, operands: Sequence[Any], named: Mapping[str, Any], node: Syntax) -> Syntax:
-        """Return an operation as an expression of its operands."""
+    def _operation_tree(self, op: FunctionInfo, operands: Sequence[Any], named: Mapping[str, Any], node: Syntax) -> Syntax:
+        """Return an operation as an expression of its operands, with the operator or the conditional that the program uses."""
         trees = list(map(self.text, operands))
         if op.name in COMPARISONS:
             return new_tree("comparison", trees[0], new_token("COMPARISON", COMPARISONS[op.name]), trees[1])

@@ -7,6 +7,8 @@ the bases ``x**n`` and ``x``.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import reduce
@@ -23,6 +25,7 @@ Polynomial: TypeAlias = dict[Monomial, Fraction]
 MOST_TERMS = 80
 """The largest number of terms of a polynomial."""
 _MOST_POWER = 12
+"""The largest exponent of a sum that is multiplied out."""
 
 
 class TooLong(Exception):
@@ -30,11 +33,7 @@ class TooLong(Exception):
 
 
 class Polynomials:
-    """Conversions between formulas of one algebra and polynomials.
-
-    Args:
-        algebra: the algebra that constructs the formulas.
-    """
+    """Conversions between polynomials and formulas, which ``algebra`` constructs."""
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
@@ -47,23 +46,23 @@ class Polynomials:
         exponents: dict[Formula, Fraction] = {}
         for base, exponent in factors_of(formula):
             if isinstance(exponent, Formula):
-                number, exponent = self._apart(exponent)
+                number, exponent = self._split_exponent(exponent)
                 if number:
                     exponents[base] = exponents.get(base, Fraction(0)) + number
                 base, exponent = self.algebra.power(base, exponent), Fraction(1)
-            scale, base, exponent = self._primitive(base, exponent)
+            scale, base, exponent = self._without_number(base, exponent)
             coefficient = coefficient * scale
             exponents[base] = exponents.get(base, Fraction(0)) + exponent
         return finite(coefficient), {base: exponent for base, exponent in exponents.items() if exponent}
 
-    def _apart(self, exponent: Formula) -> tuple[Fraction, Formula]:
-        """Split an exponent into a number and a formula without a number."""
+    def _split_exponent(self, exponent: Formula) -> tuple[Fraction, Formula]:
+        """Split an exponent into a number and a formula without a number: ``n - 1`` into -1 and ``n``."""
         counts = dict(exponent.parts) if exponent.kind == "sum" else {}
         number = counts.pop(self.algebra.one, Fraction(0))
         return (finite(number), self.algebra.sum(counts.items())) if number else (Fraction(0), exponent)
 
-    def _primitive(self, base: Formula, exponent: Fraction) -> tuple[Fraction, Formula, Fraction]:
-        """Return a power as a number times a power of a base that does not have a numeric factor."""
+    def _without_number(self, base: Formula, exponent: Fraction) -> tuple[Fraction, Formula, Fraction]:
+        """Return ``number, base, exponent`` of a power whose base has no numeric factor: ``(2*x + 2)**2`` is ``4*(x + 1)**2``."""
         if base.is_call("exp"):
             number, argument = self.content(base.parts[0])
             return Fraction(1), self.algebra.call("exp", argument), exponent * number
@@ -84,7 +83,7 @@ class Polynomials:
         return number, self.algebra.sum([(term, count / number) for term, count in formula.parts])
 
     def product(self, exponents: Mapping[Formula, Fraction], coefficient: Fraction = Fraction(1)) -> Formula:
-        """Return the formula of a product of powers."""
+        """Return the formula of a product of powers, the inverse of ``factors``: a power of ``exp(x)`` is ``exp`` of a multiple."""
         pairs = []
         for base, exponent in exponents.items():
             if base.is_call("exp"):
@@ -110,58 +109,60 @@ class Polynomials:
 
     def expanded_product(self, coefficient: Fraction, exponents: Mapping[Formula, Fraction]) -> Polynomial:
         """Return a product of powers as a polynomial."""
-        bases: dict[Formula, Fraction] = {}
+        rest: dict[Formula, Fraction] = {}
         result: Polynomial = {(): coefficient}
         for base, exponent in exponents.items():
-            whole = int(exponent) if base.kind == "sum" and exponent >= 1 else 0
-            if whole > _MOST_POWER:
+            times = int(exponent) if base.kind == "sum" and exponent >= 1 else 0  # the integer part of the power of a sum
+            if times > _MOST_POWER:
                 raise TooLong
-            if exponent != whole:
-                bases[base] = exponent - whole
-            if whole:
+            if exponent != times:
+                rest[base] = exponent - times
+            if times:
                 inner = self.expanded(base)
-                for _ in range(whole):
+                for _ in range(times):
                     result = self.times(result, inner)
-        return self.times(result, {monomial(bases): Fraction(1)})
+        return self.times(result, {monomial(rest): Fraction(1)})
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
-        """Return the product of two polynomials."""
+        """Return the product of two polynomials; a power of a sum that arises, as ``sqrt(x + 1)**2``, is multiplied out."""
         result: Polynomial = {}
-        for first, a in left.items():
-            for second, b in right.items():
-                exponents = dict(first)
-                for base, exponent in second:
-                    exponents[base] = exponents.get(base, Fraction(0)) + exponent
-                product = monomial(exponents)
-                if any(base.kind == "sum" and exponent >= 1 for base, exponent in product):
-                    add(result, self.expanded_product(Fraction(1), dict(product)), a * b)
-                else:
-                    add(result, {product: Fraction(1)}, a * b)
+        for (first, count), (second, other) in itertools.product(left.items(), right.items()):
+            exponents = dict(first)
+            for base, exponent in second:
+                exponents[base] = exponents.get(base, Fraction(0)) + exponent
+            product = monomial(exponents)
+            has_sum = any(base.kind == "sum" and exponent >= 1 for base, exponent in product)
+            term = self.expanded_product(Fraction(1), dict(product)) if has_sum else {product: Fraction(1)}
+            add(result, term, count * other)
         return result
 
     def quotient(self, dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
-        """Return the quotient of two polynomials, or ``None`` if the division is not exact."""
+        """Return the quotient of two polynomials by long division, or ``None`` if the division is not exact.
+
+        A monomial of an exact quotient has at least the smallest exponent of the dividend minus that of the divisor, for each base.
+        """
         bases = sorted({base for powers in (*dividend, *divisor) for base, _ in powers}, key=lambda base: base.number)
 
         def degree(powers: Monomial) -> list[Fraction]:
             exponents = dict(powers)
             return [exponents.get(base, Fraction(0)) for base in bases]
 
-        rest, result = dict(dividend), Polynomial()
-        lead = max(divisor, key=degree)
-        least = [min(column) for column in zip(*map(degree, dividend), strict=True)]
-        lowest = [min(column) for column in zip(*map(degree, divisor), strict=True)]
+        def least(polynomial: Polynomial) -> list[Fraction]:
+            return [min(exponents) for exponents in zip(*map(degree, polynomial), strict=True)]
+
+        remainder, result = dict(dividend), Polynomial()
+        divisor_lead = max(divisor, key=degree)
+        smallest = list(map(operator.sub, least(dividend), least(divisor)))
         for _ in range(MOST_TERMS):
-            if not rest:
+            if not remainder:
                 return result
-            top = max(rest, key=degree)
-            exponents = [a - b for a, b in zip(degree(top), degree(lead), strict=True)]
-            if any(exponent < low - own for exponent, low, own in zip(exponents, least, lowest, strict=True)):
+            lead = max(remainder, key=degree)
+            exponents = list(map(operator.sub, degree(lead), degree(divisor_lead)))
+            if any(map(operator.lt, exponents, smallest)):
                 return None
             ratio = monomial(dict(zip(bases, exponents, strict=True)))
-            count = rest[top] / divisor[lead]
-            result[ratio] = count
-            add(rest, self.times({ratio: count}, divisor), Fraction(-1))
+            result[ratio] = remainder[lead] / divisor[divisor_lead]
+            add(remainder, self.times({ratio: result[ratio]}, divisor), Fraction(-1))
         return None
 
     def formula(self, polynomial: Polynomial) -> Formula:
@@ -186,7 +187,7 @@ def finite(value: Coefficient) -> Fraction:
 
 
 def add(polynomial: Polynomial, other: Polynomial, times: Fraction) -> None:
-    """Add a multiple of another polynomial to a polynomial.
+    """Add a multiple of another polynomial to a polynomial, in place.
 
     Raises:
         TooLong: if the polynomial has more than 80 terms.

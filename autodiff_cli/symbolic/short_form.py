@@ -45,11 +45,7 @@ _ELEMENTARY: dict[str, dict[str, int]] = {
 
 
 class ShortForms:
-    """A search for the shortest form of each part of formulas.
-
-    Args:
-        algebra: the algebra that constructed the formulas.
-    """
+    """A search for the shortest form of each part of formulas, which ``algebra`` constructed."""
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
@@ -69,60 +65,68 @@ class ShortForms:
         """Return an equal formula whose text is at most as long: the shortest that the search reaches."""
         if formula.size > MOST_SIZE:
             return formula
-        unused = MOST_FORMS
+        unused_forms = MOST_FORMS
         for _ in range(_MOST_PASSES):
             parts = [part for part in in_order([formula]) if part not in self.chosen]
             for count, part in enumerate(parts):  # the whole comes last, and has the forms that its parts did not need
-                share = self.remaining = unused // (len(parts) - count)
+                share = unused_forms // (len(parts) - count)
+                self.remaining = share
                 self.chosen[part] = self._improved(self.algebra.with_parts(part, self.chosen))
-                unused -= share - max(self.remaining, 0)
+                unused_forms -= share - max(self.remaining, 0)
             if self.chosen[formula] is formula:
                 break
             formula = self.chosen[formula]
-        return min([formula, *(self._without_exponentials(formula, name) for name in ("sigmoid", "cosh"))], key=self.length)
+        rewritten = [self._sums_rewritten(formula, rewrite) for rewrite in (self._as_sigmoid, self._as_cosh)]
+        return min([formula, *rewritten], key=self.length)
 
-    def _without_exponentials(self, formula: Formula, function: str) -> Formula:
-        """Write ``1 + exp(-x)`` as ``1/sigmoid(x)``, or ``exp(x) + exp(-x)`` as ``2*cosh(x)``, wherever a formula has them."""
-        results: dict[Formula, Formula] = {}
+    def _sums_rewritten(
+        self, formula: Formula, rewrite: Callable[[Formula, Formula, Coefficient, Coefficient], Formula | None]
+    ) -> Formula:
+        """Replace sums ``a*exp(x) + b*exp(y)``, where 1 is ``exp(0)``, by ``rewrite(x, y, a, b)`` unless this is ``None``."""
+        algebra, results = self.algebra, dict[Formula, Formula]()
         for part in in_order([formula]):
-            new = self.algebra.with_parts(part, results)
+            new = algebra.with_parts(part, results)
             if (
                 new.kind == "sum"
                 and len(new.parts) == 2
-                and all(term is self.algebra.one or term.is_call("exp") for term, _ in new.parts)
+                and all(term is algebra.one or term.is_call("exp") for term, _ in new.parts)
             ):
-                new = self._pair_of_exponentials(*new.parts, function) or new
+                (first, a), (second, b) = new.parts
+                x, y = (algebra.zero if term is algebra.one else term.parts[0] for term in (first, second))
+                new = rewrite(x, y, a, b) or new
             results[part] = new
         return formula if results[formula] is formula else self._improved(results[formula])
 
-    def _pair_of_exponentials(
-        self, first: tuple[Formula, Coefficient], second: tuple[Formula, Coefficient], function: str
-    ) -> Formula | None:
-        algebra, (count, other) = self.algebra, (first[1], second[1])
-        x, y = (algebra.zero if term is algebra.one else term.parts[0] for term, _ in (first, second))
-        if function == "sigmoid" and algebra.zero in (x, y) and count == other:
-            return algebra.product([(algebra.call("sigmoid", algebra.sum([(x, -_ONE), (y, -_ONE)])), -_ONE)], count)
-        half, middle = (algebra.sum([(x, _HALF), (y, sign * _HALF)]) for sign in (-1, 1))
-        number, _ = self.polynomials.content(half)
-        if function == "sigmoid" or abs(count) != abs(other) or number.denominator > 1:
+    def _as_sigmoid(self, x: Formula, y: Formula, a: Coefficient, b: Coefficient) -> Formula | None:
+        """Write ``a + a*exp(x)`` as ``a/sigmoid(-x)``."""
+        if self.algebra.zero not in (x, y) or a != b:
             return None
-        call = algebra.call("cosh" if count == other else "sinh", algebra.sum([(half, Fraction(1 if number > 0 else -1))]))
-        factors = [(call, _ONE), *([] if middle is algebra.zero else [(algebra.call("exp", middle), _ONE)])]
-        return algebra.product(factors, 2 * (count if number > 0 else other))
+        return self.algebra.product([(self.algebra.call("sigmoid", self.algebra.sum([(x, -_ONE), (y, -_ONE)])), -_ONE)], a)
+
+    def _as_cosh(self, x: Formula, y: Formula, a: Coefficient, b: Coefficient) -> Formula | None:
+        """Write ``a*exp(x) + a*exp(y)`` as ``2*a*cosh((x - y)/2)*exp((x + y)/2)``, and a difference with ``sinh``."""
+        half, middle = (self.algebra.sum([(x, _HALF), (y, sign * _HALF)]) for sign in (-1, 1))
+        number, _ = self.polynomials.content(half)
+        if abs(a) != abs(b) or number.denominator > 1:
+            return None
+        call = self.algebra.call("cosh" if a == b else "sinh", self.algebra.sum([(half, Fraction(1 if number > 0 else -1))]))
+        exponential = [] if middle is self.algebra.zero else [(self.algebra.call("exp", middle), _ONE)]
+        return self.algebra.product([(call, _ONE), *exponential], 2 * (a if number > 0 else b))
 
     def _improved(self, formula: Formula) -> Formula:
         """Replace a formula by the shortest of its forms and their forms, as long as it becomes shorter."""
         while True:
             forms = [formula, *self._forms(formula)]
             for form in forms[1:]:
-                forms += self._forms(form) if self.length(form) <= min(1.5 * self.length(formula), MOST_LENGTH) else []
+                if self.length(form) <= min(1.5 * self.length(formula), MOST_LENGTH):  # a longer form has no short forms
+                    forms += self._forms(form)
             best = min(forms, key=self.length)
             if best is formula:
                 return formula
             formula = best
 
     def _forms(self, formula: Formula) -> list[Formula]:
-        """Return equal forms of a formula, as many as remain of the limit."""
+        """Return equal forms of a formula, or no forms if ``remaining`` is used up; new forms reduce it."""
         if formula not in self.forms and self.remaining > 0:
             results: dict[Formula, None] = {}
             for form in _FORMS.get(formula.kind, ()):
@@ -142,25 +146,36 @@ class ShortForms:
     def _over_one_denominator(self, formula: Formula) -> Iterator[Formula]:
         """Write a sum over one denominator, with common factors in front, and cancel what divides the numerator."""
         terms, counts = zip(*formula.parts, strict=True)
-        for bases in dict.fromkeys([terms, tuple(map(self._elementary, terms))]):
-            factors = [self.polynomials.factors(base) for base in bases]
+        for forms in dict.fromkeys([terms, tuple(map(self._elementary, terms))]):
+            factors = [self.polynomials.factors(form) for form in forms]
             common = _common_exponents([exponents for _, exponents in factors])
             numerator: Polynomial = {}
-            rests: list[tuple[Formula, Coefficient]] = []
+            cofactors: list[tuple[Formula, Coefficient]] = []
             for (coefficient, exponents), count in zip(factors, counts, strict=True):
                 rest = {base: exponents.get(base, Fraction(0)) - common.get(base, 0) for base in (*exponents, *common)}
                 rest = {base: exponent for base, exponent in rest.items() if exponent}
-                rests.append((self.polynomials.product(rest, coefficient), count))
+                cofactors.append((self.polynomials.product(rest, coefficient), count))
                 add(numerator, self.polynomials.expanded_product(coefficient, rest), count)
-            yield self.algebra.product([(self.polynomials.product(common), _ONE), (self.algebra.sum(rests), _ONE)])
+            yield self.algebra.product([(self.polynomials.product(common), _ONE), (self.algebra.sum(cofactors), _ONE)])
             for variant in self._variants(numerator):
                 yield self._fraction(common, variant)
 
-    def _fraction(self, common: Mapping[Formula, Fraction], numerator: Polynomial) -> Formula:
-        """Return a product of powers times a polynomial, after powers that divide the polynomial are cancelled."""
+    def _fraction(self, powers: Mapping[Formula, Fraction], numerator: Polynomial) -> Formula:
+        """Return a product of powers times a polynomial, with common factors cancelled and factors of the polynomial in front."""
         if not numerator:
             return self.algebra.zero
-        exponents = dict(common)
+        exponents, numerator = self._cancelled(powers, numerator)
+        outside = _common_exponents([dict(monomial) for monomial in numerator])
+        number = common_factor(numerator.values())
+        inside = self.polynomials.times(numerator, {monomial({base: -exponent for base, exponent in outside.items()}): 1 / number})
+        for base, exponent in outside.items():
+            exponents[base] = exponents.get(base, Fraction(0)) + exponent
+        rest = self.polynomials.formula(inside)
+        return self.algebra.product([(self.polynomials.product(exponents, number), _ONE), (rest, _ONE)])
+
+    def _cancelled(self, powers: Mapping[Formula, Fraction], numerator: Polynomial) -> tuple[dict[Formula, Fraction], Polynomial]:
+        """Divide a polynomial by the sums with negative powers that divide it, or such a sum by the polynomial; return both."""
+        exponents = dict(powers)
         for base in [base for base, exponent in exponents.items() if exponent < 0 and base.kind == "sum"]:
             divisor = self.polynomials.expanded(base)
             while exponents[base] < 0 and (quotient := self.polynomials.quotient(numerator, divisor)) is not None:
@@ -170,13 +185,7 @@ class ShortForms:
                 exponents[base] = Fraction(0)
                 exponents[self.polynomials.formula(quotient)] = -_ONE
                 numerator = {(): _ONE}
-        outside = _common_exponents([dict(powers) for powers in numerator])
-        number = common_factor(numerator.values())
-        inside = self.polynomials.times(numerator, {monomial({base: -exponent for base, exponent in outside.items()}): 1 / number})
-        for base, exponent in outside.items():
-            exponents[base] = exponents.get(base, Fraction(0)) + exponent
-        rest = self.polynomials.formula(inside)
-        return self.algebra.product([(self.polynomials.product(exponents, number), _ONE), (rest, _ONE)])
+        return exponents, numerator
 
     def _variants(self, polynomial: Polynomial) -> Iterator[Polynomial]:
         """Return a polynomial, and forms of it by ``sin(x)**2 + cos(x)**2 == 1`` and by the formulas of double angles."""
@@ -189,16 +198,16 @@ class ShortForms:
                 continue
             name, constant, factor = _PYTHAGORAS[base.name]
             other = self.algebra.call(name, argument)
-            result = polynomial
-            while any(dict(powers).get(base, 0) >= _TWO for powers in result):
-                result = self._substituted(result, base, {(): Fraction(constant), ((other, _TWO),): Fraction(factor)})
-            cosine, rest = (base, polynomial) if base.name in ("cos", "cosh") else (other, result)
+            in_other = polynomial  # the squares of ``base`` are replaced by squares of ``other``
+            while any(dict(powers).get(base, 0) >= _TWO for powers in in_other):
+                in_other = self._substituted(in_other, base, {(): Fraction(constant), ((other, _TWO),): Fraction(factor)})
+            cosine, in_cosine = (base, polynomial) if base.name in ("cos", "cosh") else (other, in_other)
             double = self.algebra.call(cosine.name, self.algebra.sum([(argument, _TWO)]))
-            yield result
-            yield self._substituted(rest, cosine, {(): _HALF, ((double, _ONE),): _HALF})
+            yield in_other
+            yield self._substituted(in_cosine, cosine, {(): _HALF, ((double, _ONE),): _HALF})
 
     def _substituted(self, polynomial: Polynomial, base: Formula, value: Polynomial, power: Fraction = _TWO) -> Polynomial:
-        """Replace a power of a base, by default its square, in each monomial that has it by a polynomial."""
+        """Replace a power of a base, by default its square, by a polynomial: once in each monomial that has at least this power."""
         result: Polynomial = {}
         for powers, count in polynomial.items():
             exponents = dict(powers)
@@ -210,15 +219,15 @@ class ShortForms:
         return result
 
     def _extremes(self, formula: Formula) -> Iterator[Formula]:
-        """Write ``min(x, y)`` as one of its arguments in the branches of a condition on both."""
+        """Write ``max(x, y)`` and ``min(x, y)`` as one of their arguments in the branches of a condition such as ``x > y``."""
         if formula.is_call("where") and formula.parts[0].is_call("lt", "gt", "eq"):
-            condition, *branches = formula.parts
+            condition, first, second = formula.parts
             extremes = [self.algebra.call(name, *condition.parts) for name in ("max", "min")]
-            order = condition.parts if condition.is_call("gt") else condition.parts[::-1]
-            branches[0] = self.algebra.substituted(branches[0], dict(zip(extremes, order, strict=True)))
+            larger, smaller = condition.parts if condition.is_call("gt") else condition.parts[::-1]  # where the condition holds
+            first = self.algebra.substituted(first, dict(zip(extremes, (larger, smaller), strict=True)))
             if not condition.is_call("eq"):
-                branches[1] = self.algebra.substituted(branches[1], dict(zip(extremes, order[::-1], strict=True)))
-            yield self.algebra.choice(condition, *branches)
+                second = self.algebra.substituted(second, dict(zip(extremes, (smaller, larger), strict=True)))
+            yield self.algebra.choice(condition, first, second)
 
     # Products
 
@@ -239,13 +248,16 @@ class ShortForms:
                 elif abs(exponent) == _HALF:
                     yield self._replaced(formula, (first, second), self.algebra.product([(first, _ONE), (second, _ONE)]), exponent)
 
-    def _exponentials(self, formula: Formula) -> Iterator[Formula]:
-        """Write a product of exponentials as one, and move an exponential into or out of a sum."""
+    def _exponentials_merged(self, formula: Formula) -> Iterator[Formula]:
+        """Write a product of exponentials as one: ``exp(x)*exp(y)`` as ``exp(x + y)``."""
         arguments = [base.parts[0] for base, exponent in formula.parts if base.is_call("exp") and exponent == 1]
         if len(arguments) > 1:
             rest = [pair for pair in formula.parts if not (pair[0].is_call("exp") and pair[1] == 1)]
             whole = self.algebra.call("exp", self.algebra.sum([(argument, _ONE) for argument in arguments]))
             yield self.algebra.product([*rest, (whole, _ONE)], formula.coefficient)
+
+    def _exponentials_moved(self, formula: Formula) -> Iterator[Formula]:
+        """Move an exponential out of a sum or into it: ``(exp(2*x) + 1)*exp(-x)`` is ``exp(x) + exp(-x)``."""
         for base, exponent in formula.parts:
             if base.kind != "sum" or not isinstance(exponent, Fraction) or exponent.denominator != 1:
                 continue
@@ -253,16 +265,13 @@ class ShortForms:
             for factor, power in _powers_of_exponentials(polynomial):
                 inside = self.polynomials.times(polynomial, {((factor, -power),): _ONE})
                 outside = self.polynomials.product({factor: power * exponent})
-                rest = [factor for factor in formula.parts if factor[0] is not base]
-                coefficient, exponents = self.polynomials.factors(
-                    self.algebra.product([*rest, (outside, _ONE)], formula.coefficient)
-                )
-                yield self.algebra.product(
-                    [(self.polynomials.product(exponents, coefficient), _ONE), (self.polynomials.formula(inside), exponent)]
-                )
+                rest = [pair for pair in formula.parts if pair[0] is not base]
+                factors = self.polynomials.factors(self.algebra.product([*rest, (outside, _ONE)], formula.coefficient))
+                other = self.polynomials.product(factors[1], factors[0])
+                yield self.algebra.product([(other, _ONE), (self.polynomials.formula(inside), exponent)])
 
     def _identities(self, formula: Formula) -> Iterator[Formula]:
-        """Apply identities of two functions of one argument: ``sin(x)/cos(x)``, ``sin(x)*cos(x)``, ``x*sign(x)``."""
+        """Apply identities of two factors: ``sin(x)/cos(x)``, ``sin(x)*cos(x)``, ``x*cbrt(x)``, ``x*sign(x)``, and ``1/cos(x)``."""
         exponents = {base: exponent for base, exponent in formula.parts if isinstance(exponent, Fraction)}
         for base, exponent in exponents.items():
             for (name, second, power), (result, times, factor) in _PAIRS.items():
@@ -282,7 +291,7 @@ class ShortForms:
         yield self._elementary(formula)
 
     def _elementary(self, formula: Formula) -> Formula:
-        """Write ``tan(x)`` as ``sin(x)/cos(x)``, ``abs(x)`` as ``x*sign(x)``, and ``hypot(x, y)`` as a root."""
+        """Write ``tan(x)`` as ``sin(x)/cos(x)``, ``abs(x)`` as ``x*sign(x)``, ``hypot`` as a root, ``cbrt(x*y)`` as a product."""
         pairs: list[tuple[Formula, Exponent]] = []
         for base, exponent in factors_of(formula):
             if base.is_call("hypot"):
@@ -296,13 +305,13 @@ class ShortForms:
                 base = self.algebra.product([(self.algebra.call("cbrt", b), e) for b, e in base.parts[0].parts])
             pairs.append((base, exponent))
         product = self.algebra.product(pairs, formula.coefficient)
-        odd = [(b, e % 2 if b.is_call("sign") and isinstance(e, Fraction) else e) for b, e in factors_of(product)]
-        return self.algebra.product(odd, product.coefficient)
+        pairs = [(b, e % 2 if b.is_call("sign") and isinstance(e, Fraction) else e) for b, e in factors_of(product)]  # sign**2 is 1
+        return self.algebra.product(pairs, product.coefficient)
 
     def _replaced(
         self, formula: Formula, bases: Sequence[Formula], base: Formula, exponent: Fraction, factor: Fraction = _ONE
     ) -> Formula:
-        """Return a product in which a power of another base replaces the powers of some bases."""
+        """Return a product in which ``factor*base**exponent`` replaces the powers of ``bases``."""
         rest = [pair for pair in formula.parts if pair[0] not in bases]
         return self.algebra.product([*rest, (base, exponent)], formula.coefficient * factor)
 
@@ -322,7 +331,8 @@ _FORMS: dict[str, Sequence[Callable[[ShortForms, Formula], Iterator[Formula]]]] 
         ShortForms._multiplied_out,
         ShortForms._factors_rewritten,
         ShortForms._equal_exponents,
-        ShortForms._exponentials,
+        ShortForms._exponentials_merged,
+        ShortForms._exponentials_moved,
         ShortForms._identities,
     ),
 }
@@ -337,11 +347,13 @@ def _powers_of_exponentials(polynomial: Polynomial) -> Iterator[tuple[Formula, F
 
 
 def _common_exponents(monomials: Sequence[Mapping[Formula, Fraction]]) -> dict[Formula, Fraction]:
-    """Return the exponents of the powers that divide all monomials; exponentials have no smallest power but 0."""
+    """Return the exponents of the powers that divide all monomials; the exponent nearest to 0 for an exponential."""
     result: dict[Formula, Fraction] = {}
     for base in dict.fromkeys(base for exponents in monomials for base in exponents):
         powers = [exponents.get(base, Fraction(0)) for exponents in monomials]
-        least = min(powers) if not base.is_call("exp") or min(powers) > 0 else min(max(powers), Fraction(0))
+        least = min(powers)
+        if base.is_call("exp") and least <= 0:
+            least = min(max(powers), Fraction(0))
         if least:
             result[base] = least
     return result

@@ -7,6 +7,7 @@ A program is taken apart into named parts, each of which takes one rule.  The ru
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import reduce
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,10 +54,8 @@ class Derivation:
 
     Args:
         source: the text of the program.
-        names: the names of its variables.
-        by: the variables to differentiate with respect to.
-        dims: the dimensions of vectors and matrices.
-        symmetric: the names of symmetric matrices.
+        names, by: the names of its variables, and those to differentiate with respect to.
+        dims, symmetric: the dimensions of vectors and matrices, and the names of symmetric matrices.
         constants: the values of other names.
         result: the name of the result, if the program does not give it a name; by default, ``z``.
 
@@ -100,19 +99,22 @@ class Derivation:
         if self.whole in self.differentials.of_leaves and self.whole not in leaves:
             self.whole_name = self.whole.symbol.name
 
-    def derivative(self, by: str, final: str) -> list[Step]:
-        """Return the steps to a derivative: the coefficient of a differential in the names of parts, and the final formula.
+    def steps_to_derivative(self, by: str, final: str) -> list[Step]:
+        """Return the last steps to a derivative: the coefficient of a differential in the names of parts, and the final formula.
 
-        Args:
-            by: the variable.
-            final: the derivative that ``diff`` prints.
+        The final formula is the derivative by the variable ``by`` that ``diff`` prints; a long coefficient beside it is left out.
         """
-        name, rule = f"d{self.whole_name}/d{by}", f"coefficient of {self.differential(self.arrays.leaf(by, ())).symbol.name}"
-        formula = self.formula(self.slopes[by].of_array(self.whole))
-        if formula == final or _LONGEST < len(formula) > len(final):
-            return [Step(rule if formula == final else f"{rule}, simplified", self.whole_name, _equation(name, final))]
-        steps = {rule: formula, "names replaced, simplified": final}
-        return [Step(rule, self.whole_name, _equation(name, text)) for rule, text in steps.items()]
+        differential = self.differential(self.arrays.leaf(by, ()))
+        rule = f"coefficient of {differential.symbol.name}"
+        coefficient = self.formula(self.slopes[by].of_array(self.whole))
+        if coefficient == final:
+            formulas = {rule: final}
+        elif len(coefficient) > max(_LONGEST, len(final)):
+            formulas = {f"{rule}, simplified": final}
+        else:
+            formulas = {rule: coefficient, "names replaced, simplified": final}
+        left = f"d{self.whole_name}/d{by}"
+        return [Step(name, self.whole_name, _equation(left, formula)) for name, formula in formulas.items()]
 
     def depends(self, array: Array) -> bool:
         """Return whether an array depends on a variable."""
@@ -123,13 +125,13 @@ class Derivation:
         return self._free([assigned], self._used)
 
     def _free(self, names: Iterable[str], reserved: Container[str]) -> str:
-        """Return the first of some names that is not reserved, or ``u1``, ``u2`` and so on."""
+        """Return the first of some names, or of ``u1``, ``u2`` and so on, that is not reserved, and whose differential is not."""
         candidates = chain(names, (f"u{number}" for number in count(1)))
         return next(name for name in candidates if name not in reserved and f"d{name}" not in reserved)
 
     def differential(self, leaf: Array) -> Array:
-        """Return the leaf of the differential of a variable or a part: ``dx`` for ``x``, where this name is free."""
-        if leaf not in self.differentials.of_leaves:
+        """Return the leaf of the differential of a variable or a part: ``dx`` for ``x``, or ``ddx`` if the program uses ``dx``."""
+        if leaf not in self.differentials.of_leaves:  # the first use creates it, and reserves its name
             name = next(name for name in (f"{'d' * n}{leaf.symbol.name}" for n in count(1)) if name not in self._reserved)
             self._used |= {leaf.symbol.name, name}
             self._reserved |= self._used
@@ -138,20 +140,13 @@ class Derivation:
         return self.differentials.of_leaves[leaf]
 
     def add_part(self, array: Array, name: str, rule: str, text: Syntax) -> Array:
-        """Add the step of a part, and return the leaf that stands for it.
-
-        Args:
-            array: the part.
-            name: its name; by default, a letter.
-            rule: the name of its rule.
-            text: the part as an expression.
-        """
+        """Add the step of a part, which has the expression ``text``, and return the leaf that stands for it; name it by default."""
         leaf = self.arrays.leaf(name or self._free(_PARTS, self._reserved), array.dims, array.symmetric)
         differential = self.formula(self.differentials.of_array(array))
         for slope in self.slopes.values():
             slope.of_leaves[leaf] = slope.of_array(array)
-        left = self.differential(leaf).symbol.name
-        self.steps.append(Step(rule, _equation(leaf.symbol.name, unparse(text)), _equation(left, differential)))
+        part = _equation(leaf.symbol.name, unparse(text))
+        self.steps.append(Step(rule, part, _equation(self.differential(leaf).symbol.name, differential)))
         return leaf
 
     def formula(self, array: Array) -> str:
@@ -159,22 +154,28 @@ class Derivation:
         return unparse(with_names(self._with_differentials_last(self.writer.tree(array)), self._reserved))
 
     def _with_differentials_last(self, tree: Syntax) -> Syntax:
+        """Move the differentials in products to the end: ``2*dx*y`` becomes ``2*y*dx``, and ``-dx*y`` becomes ``-y*dx``."""
         names = {leaf.symbol.name for leaf in self.differentials.of_leaves.values()}
         results: dict[Syntax, Syntax] = {}
         for node in postorder([tree], lambda node: node.children):
             new = node.with_children([results[child] for child in node.children])
-            before, last = new.children if new.kind == "mul" else (new, new)
-            *others, middle = before.children if before.kind == "mul" else [before]
-            name = middle.children[0] if middle.kind == "neg" else middle
-            if new.kind == "mul" and unparse(name) in names:
-                first = new_tree("mul", others[0], last) if others else last
-                new = new_tree("mul", first if name is middle else new_tree("neg", first), name)
-            results[node] = new
+            results[node] = _with_swapped_factors(new, names) if new.kind == "mul" else new
         return results[tree]
 
 
+def _with_swapped_factors(product: Syntax, names: Container[str]) -> Syntax:
+    """Swap the last two factors of a product if the first of them is one of some names, or its negative."""
+    before, last = product.children
+    *others, factor = before.children if before.kind == "mul" else [before]
+    name = factor.children[0] if factor.kind == "neg" else factor
+    if unparse(name) not in names:
+        return product
+    first = new_tree("mul", others[0], last) if others else last
+    return new_tree("mul", first if name is factor else new_tree("neg", first), name)
+
+
 def _equation(name: str, formula: str) -> str:
-    """Return an equation, after the statements of the formula, if it has any."""
+    """Return ``name = formula``; the statements with which a formula begins come first: ``v1 = exp(x); name = v1**2``."""
     *statements, last = formula.split("; ")
     return "; ".join([*statements, f"{name} = {last}"])
 
@@ -187,30 +188,24 @@ def derivation_steps(
     symmetric: Sequence[str],
     constants: Mapping[str, Tensor],
 ) -> tuple[list[Step], dict[str, tuple[Length, ...]]]:
-    """Return the steps to derivatives, and the dimensions of their names.
+    """Return the steps to derivatives, and the dimensions of their names; ``Derivation`` describes the other arguments.
 
-    Args:
-        source: the text of a program.
-        names: the names of its variables.
-        orders: the derivatives of each order, by their variables.
-        dims: the dimensions of vectors and matrices.
-        symmetric: the names of symmetric matrices.
-        constants: the values of other names.
+    ``orders`` contains the derivatives of each order, which are those of the derivatives of the order before.
     """
     steps: list[Step] = []
     all_dims = dict(dims)
-    sources: dict[Term, tuple[str, str]] = {(): (source, "")}
+    programs: dict[Term, tuple[str, str]] = {(): (source, "")}  # the text, and the name of the result if it has one
     for derivatives in orders:
         following: dict[Term, tuple[str, str]] = {}
-        for term, (text, name) in sources.items():
+        for term, (text, name) in programs.items():
             derivation = Derivation(text, names, [wrt for (wrt,) in orders[0]], dims, symmetric, constants, name)
             steps += derivation.steps
             for variable in [wrt[-1] for wrt in derivatives if wrt[:-1] == term]:
                 final = derivatives[*term, variable]
-                steps += derivation.derivative(variable, final)
+                steps += derivation.steps_to_derivative(variable, final)
                 following[*term, variable] = final, f"{derivation.whole_name}_{variable}"
             all_dims |= derivation.dims
-        sources = following
+        programs = following
     return steps, all_dims
 
 
@@ -218,18 +213,29 @@ def latex_rows(result: Derivatives) -> str:
     """Return the steps to derivatives as rows of aligned equations in LaTeX: the part, its differential, and the rule."""
     symbols = {name: result.as_latex(name_tree(name)) for name in result.dims}
     differentials = {symbols[f"d{name}"]: rf"\mathrm{{d}}{symbol}" for name, symbol in symbols.items() if f"d{name}" in symbols}
-
-    def equation(text: str) -> str:
-        before, end, text = text.rpartition("; ")
-        left, _, right = text.partition(" = ")
-        above, _, below = left.partition("/d")
-        parts = [result.as_latex(name_tree(above if not below else above[1:])), *([symbols[below]] if below else [])]
-        texts = [*parts, *([result.as_latex(parse(before + end + right))] if right else [])]
-        for name, symbol in differentials.items():
-            texts = [text.replace(name, symbol) for text in texts]
-        if below:
-            texts[:2] = [rf"\frac{{\partial {texts[0]}}}{{\partial {texts[1]}}}"]
-        return " &= ".join(texts) if right else " &"
-
-    rows = [rf"{equation(step.of)} & {equation(step.gives)} && \text{{{escaped(step.rule)}}}" for step in result.steps]
+    rows = [
+        f"{_latex_equation(step.of, result, differentials)} & {_latex_equation(step.gives, result, differentials)}"
+        rf" && \text{{{escaped(step.rule)}}}"
+        for step in result.steps
+    ]
     return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}\n"
+
+
+def _latex_equation(text: str, result: Derivatives, differentials: Mapping[str, str]) -> str:
+    """Return ``u = x**2`` or ``dz/dx = 2*x`` as two columns in LaTeX; a name alone, without a right side, is left out.
+
+    ``differentials`` contains the LaTeX of each differential, by the LaTeX of its name.
+    """
+    statements, end, equation = text.rpartition("; ")
+    left, _, right = equation.partition(" = ")
+    if not right:
+        return " &"
+
+    def written(tree: Syntax) -> str:
+        return reduce(lambda latex, names: latex.replace(*names), differentials.items(), result.as_latex(tree))
+
+    numerator, _, denominator = left.partition("/d")
+    name = written(name_tree(numerator[1:] if denominator else left))
+    if denominator:
+        name = rf"\frac{{\partial {name}}}{{\partial {written(name_tree(denominator))}}}"
+    return f"{name} &= {written(parse(statements + end + right))}"

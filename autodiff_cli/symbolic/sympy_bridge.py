@@ -35,9 +35,7 @@ MOST_SECONDS = 6.0
 
 _SAME = (
     *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-    *("sign", "floor", "erf", "erfc", "erfinv", "gamma", "digamma", "polygamma"),
-    "factorial",
-    *("sec", "csc", "cot"),
+    *("sign", "floor", "erf", "erfc", "erfinv", "gamma", "digamma", "polygamma", "factorial", "sec", "csc", "cot"),
 )
 _NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma": "loggamma", "expi": "Ei"} | {
     **{"airy_ai": "airyai", "airy_ai_prime": "airyaiprime", "airy_bi": "airybi", "airy_bi_prime": "airybiprime"},
@@ -46,6 +44,8 @@ _NAMES = {"abs": "Abs", "ceil": "ceiling", "max": "Max", "min": "Min", "lgamma":
 }
 _COMPARISONS = {name: name.capitalize() for name in COMPARISONS}
 _LOGIC = {name: name.removeprefix("logical_").capitalize() for name in LOGIC}
+_FUNCTIONS = {**{name: name for name in _SAME}, **_NAMES, **_COMPARISONS, **_LOGIC}
+"""The names in SymPy of the functions that it has."""
 _SYMBOLS = {"pi": "pi", "e": "E", "inf": "oo", "nan": "nan", "true": "true", "false": "false"}
 
 
@@ -58,9 +58,9 @@ def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term,
     """
     sympy = library("sympy", setting("simplify"))
     leave_out = f"leave out {setting('simplify')}: equal terms are collected without it"
+    too_long = f"{setting('simplify')} is limited to formulas of {{1}} parts, but this formula has {{0}}"
     for formula in formulas.values():
         parts = sum(1 + len(children(node)) for node in in_order([formula]))
-        too_long = f"{setting('simplify')} is limited to formulas of {{1}} parts, but this formula has {{0}}"
         check_count(parts, MOST_PARTS, too_long, hint=leave_out)
     try:
         with nullcontext() if lifted() else within(MOST_SECONDS):
@@ -74,12 +74,13 @@ def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term,
 
 
 def _simple(sympy: ModuleType, algebra: Algebra, formula: Formula) -> Formula:
-    there = _ToSymPy(sympy)
+    """Return a formula as SymPy simplifies it, or unchanged if SymPy or the language cannot express it."""
+    converter = _ToSymPy(sympy)
     try:
-        simple = sympy.simplify(there.expression(formula))
+        simple = sympy.simplify(converter.expression(formula))
     except FOREIGN:  # SymPy does not compare nan, and rejects some infinities
         return formula
-    return _FromSymPy(sympy, algebra, there.undefined).formula(simple) or formula
+    return _FromSymPy(sympy, algebra, converter.undefined).formula(simple) or formula
 
 
 class _ToSymPy:
@@ -90,59 +91,59 @@ class _ToSymPy:
         self.undefined: dict[str, tuple[Any, ...]] = {}
 
     def expression(self, formula: Formula) -> Expression:
+        """Convert a formula."""
         done: dict[Formula, Expression] = {}
         for node in in_order([formula]):
             done[node] = self._converted(node, done)
         return done[formula]
 
-    def _counted(self, value: Expression) -> Expression:
+    def _as_number(self, value: Expression) -> Expression:
         """Convert a condition to 1 or 0; return any other expression unchanged."""
         is_condition = isinstance(value, self.sympy.logic.boolalg.Boolean) and not isinstance(value, self.sympy.Symbol)
         return self.sympy.Piecewise((1, value), (0, True)) if is_condition else value
 
-    def _condition(self, value: Expression) -> Expression:
+    def _as_condition(self, value: Expression) -> Expression:
         """Convert a number to the condition that it is not 0; return a condition unchanged."""
         return value if isinstance(value, self.sympy.logic.boolalg.Boolean) else self.sympy.Ne(value, 0)
 
     def _number(self, value: Coefficient) -> Expression:
+        """Convert a coefficient: a fraction, an infinity or nan."""
         if isinstance(value, Fraction):
             return self.sympy.Rational(value.numerator, value.denominator)
         return self.sympy.nan if math.isnan(value) else self.sympy.oo if value > 0 else -self.sympy.oo
 
     def _converted(self, node: Formula, done: Mapping[Formula, Expression]) -> Expression:
+        """Convert a formula from the expressions of its parts; a call that SymPy does not have is added to ``undefined``."""
         sympy = self.sympy
         if node.kind == "symbol":
             known = _SYMBOLS.get(node.name)
             return getattr(sympy, known) if known else sympy.Symbol(node.name, real=True)
         if node.kind == "sum":
-            return sympy.Add(*[self._number(count) * self._counted(done[term]) for term, count in node.parts])
+            return sympy.Add(*[self._number(count) * self._as_number(done[term]) for term, count in node.parts])
         if node.kind == "product":
-            powers = [
-                (self._counted(done[b]), self._counted(done[e]) if type(e) is Formula else self._number(e)) for b, e in node.parts
-            ]
-            return sympy.Mul(self._number(node.coefficient), *[base**exponent for base, exponent in powers])
+            exponents = [self._as_number(done[e]) if type(e) is Formula else self._number(e) for _, e in node.parts]
+            powers = [self._as_number(done[base]) ** e for (base, _), e in zip(node.parts, exponents, strict=True)]
+            return sympy.Mul(self._number(node.coefficient), *powers)
         operands = [done[part] for part in node.parts if type(part) is Formula]
         if node.name == "where":
-            return sympy.Piecewise((operands[1], self._condition(operands[0])), (operands[2], True))
-        name = {**_NAMES, **_COMPARISONS, **_LOGIC}.get(node.name, node.name if node.name in _SAME else "")
-        operands = [self._condition(part) if node.name in _LOGIC else self._counted(part) for part in operands]
-        if name and len(operands) == len(node.parts):
-            return getattr(sympy, name)(*operands)
-        shape = (node.name, *(None if type(part) is Formula else part for part in node.parts))
-        key = next((key for key, known in self.undefined.items() if known == shape), f"{node.name}_{len(self.undefined)}")
-        self.undefined[key] = shape
-        return sympy.Function(key, real=True)(*operands)
+            return sympy.Piecewise((operands[1], self._as_condition(operands[0])), (operands[2], True))
+        operands = [self._as_condition(part) if node.name in _LOGIC else self._as_number(part) for part in operands]
+        if node.name in _FUNCTIONS and len(operands) == len(node.parts):
+            return getattr(sympy, _FUNCTIONS[node.name])(*operands)
+        call = (node.name, *(None if type(part) is Formula else part for part in node.parts))
+        name = next((name for name, known in self.undefined.items() if known == call), f"{node.name}_{len(self.undefined)}")
+        self.undefined[name] = call
+        return sympy.Function(name, real=True)(*operands)
 
 
 class _FromSymPy:
-    """A converter of SymPy expressions to formulas."""
+    """A converter of SymPy expressions to formulas; ``undefined`` is that of ``_ToSymPy``."""
 
     def __init__(self, sympy: ModuleType, algebra: Algebra, undefined: Mapping[str, tuple[Any, ...]]) -> None:
         self.sympy = sympy
         self.algebra = algebra
         self.undefined = undefined
-        names = {**{name: name for name in _SAME}, **_NAMES, **_COMPARISONS, **_LOGIC}
-        self.functions = {getattr(sympy, theirs): ours for ours, theirs in names.items()}
+        self.functions = {getattr(sympy, theirs): ours for ours, theirs in _FUNCTIONS.items()}
         self.symbols = {getattr(sympy, theirs): ours for ours, theirs in _SYMBOLS.items()}
 
     def formula(self, expression: Expression) -> Formula | None:
@@ -156,6 +157,7 @@ class _FromSymPy:
         return done[expression]
 
     def _converted(self, expression: Expression, done: Mapping[Expression, Formula]) -> Formula | None:
+        """Convert an expression whose arguments are converted: ``done`` contains their formulas; ``None`` if it has no formula."""
         sympy, algebra = self.sympy, self.algebra
         operands = [done[part] for part in expression.args]
         if expression.is_Symbol:
@@ -181,6 +183,7 @@ class _FromSymPy:
         return self._function(expression, operands)
 
     def _choices(self, piecewise: Expression, done: Mapping[Expression, Formula]) -> Formula:
+        """Convert a piecewise expression to nested ``where`` calls; it is nan where no condition holds."""
         branches = [(done[value], done[condition]) for value, condition in piecewise.args]
         result = branches[-1][0] if branches[-1][1] is self.algebra.symbol("true") else self.algebra.symbol("nan")
         for value, condition in reversed(branches):
@@ -188,11 +191,12 @@ class _FromSymPy:
         return result
 
     def _function(self, expression: Expression, arguments: list[Formula]) -> Formula | None:
+        """Convert a call of a function; return ``None`` if the language lacks the function."""
         algebra, name = self.algebra, expression.func.__name__
         if name in self.undefined:
-            parts = iter(arguments)
-            ours, *shape = self.undefined[name]
-            return algebra.call(ours, *[next(parts) if part is None else part for part in shape])
+            formulas = iter(arguments)
+            ours, *parts = self.undefined[name]
+            return algebra.call(ours, *[next(formulas) if part is None else part for part in parts])
         ours = self.functions.get(expression.func)
         if ours is None:
             return None

@@ -23,24 +23,18 @@ from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import DEFINED, Exponent, Formula, in_order
 
 _NAMED = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "true": True, "false": False}
-
-
 TracedValue: TypeAlias = Tensor | float
 
 
 def retraced(formula: Formula, names: Iterable[str]) -> Traced:
-    """Trace a formula on a new tape.
-
-    Args:
-        formula: the formula to trace.
-        names: the variables in order.
-    """
+    """Trace a formula on a new tape, on which the variables ``names`` come first, in order."""
     tape = Tape("float64")
     variables = {name: tape.variable(name) for name in names}
     tensors = {name: as_tensor(tape, variable) for name, variable in variables.items()}
     values: dict[Formula, TracedValue] = {}
     FUNCTIONS.complete()
-    # A formula is a number, so its operations are elementwise; in-place comparisons have the names of the comparisons.
+    # The primitives that are not functions of the language, by name.  A formula is a number, so its operations are elementwise;
+    # in-place comparisons have the names of the comparisons.
     private = {p.name: function for function, p in PRIMITIVES.items() if p.elementwise and not is_function(p)}
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for node in in_order([formula]):
@@ -51,6 +45,7 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
 def _value(
     node: Formula, values: Mapping[Formula, TracedValue], variables: Mapping[str, Tensor], private: Mapping[str, TensorFunction]
 ) -> TracedValue:
+    """Compute a formula from the values of its parts; ``private`` contains the functions that the language does not have."""
     if node.kind == "symbol":
         return variables[node.name] if node.name in variables else _NAMED[node.name]
     if node.kind == "sum":
@@ -64,18 +59,20 @@ def _value(
         return defined
     if node.name in LOGIC[:2]:
         return reduce(FUNCTIONS[node.name].function, arguments)
-    name = f"{node.name}imum" if node.name in ("max", "min") else node.name
+    name = {"max": "maximum", "min": "minimum"}.get(node.name, node.name)
     result: TracedValue = (private[name] if name in private else FUNCTIONS[name].function)(*arguments)
     return result
 
 
 def _times(count: Coefficient, value: TracedValue) -> TracedValue:
+    """Return a multiple of a value, without a multiplication by 1 or -1 where there is a shorter way."""
     if count == -1 and getattr(value, "dtype", None) != np.bool_:  # booleans can be multiplied by -1, but not negated
         return -value
     return value if count == 1 else to_float(count) * value
 
 
 def _power(base: TracedValue, exponent: Exponent, values: Mapping[Formula, TracedValue]) -> TracedValue:
+    """Return a power; ``values`` contains the value of the exponent if the exponent is a formula."""
     if exponent == 1:
         return base
     power = values[exponent] if isinstance(exponent, Formula) else to_float(exponent)

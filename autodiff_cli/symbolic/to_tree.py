@@ -19,6 +19,8 @@ LONG = 240
 """The largest length of a formula whose common parts are written repeatedly instead of assigned to names."""
 _LEAST_GAIN = 4
 """The number of characters that a name for a common part must save."""
+_NAME, _STATEMENT = 2, 6
+"""The numbers of characters of a name such as ``v1``, and of its statement ``v1 = ...; `` without the part."""
 SHORT = 7
 """The largest length of a common part that is written repeatedly."""
 _PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional", "logical_and", "logical_or")
@@ -29,15 +31,11 @@ _NAMED = ("root", "argmin")
 _LETTERS = {"sub": "r", "matmul": "z", "sigmoid": "p", "softmax": "p", "solve": "u"}
 """The usual name of a residual, of a product of matrices, and of the result of some functions."""
 _MOST_EXACT = 10**15
+"""The smallest integer that is rounded to a float."""
 
 
 def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:
-    """Convert a formula to the syntax tree of an expression, preceded by statements ``v1 = ...`` if the formula is long.
-
-    Args:
-        formula: the formula to convert.
-        taken: the names that the statements must not assign.
-    """
+    """Convert a formula to an expression, preceded by statements ``v1 = ...`` if it is long, which assign no names ``taken``."""
     tree = expression_tree(formula)
     is_long = formula.size > LONG or any(node.name == DEFINED for node in in_order([formula]))
     return with_names(tree, taken) if is_long else new_tree("start", tree)
@@ -49,20 +47,8 @@ def expression_tree(formula: Formula) -> Syntax:
 
 
 def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
-    """Return a program in which the common parts of an expression have names, where this makes the text shorter.
-
-    Args:
-        tree: the expression.
-        taken: the names that the statements must not assign.
-    """
-    numbers: dict[tuple[object, ...], int] = {}
-    number_of: dict[Syntax, int] = {}
-    nodes: list[Syntax] = []
-    for node in postorder([tree], _parts_of):
-        key = (node.kind, _own_text(node), *(number_of[child] for child in _parts_of(node)))
-        number_of[node] = numbers.setdefault(key, len(numbers))
-        if number_of[node] == len(nodes):
-            nodes.append(node)
+    """Return a program in which common parts of an expression have names, except ``taken`` ones, where the text gets shorter."""
+    nodes, number_of = _distinct_nodes(tree)
     uses = Counter[int]()
     for number, node in reversed([*enumerate(nodes)]):  # each of the calls that share their arguments uses them
         for child in _parts_of(node):
@@ -75,8 +61,10 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
         children = [number_of[child] for child in _parts_of(node)]
         tree = node.with_children([trees[child] for child in children]) if children else node
         length = len(_own_text(node)) + _OPERATORS.get(node.kind, 0) + sum(lengths[child] for child in children)
-        is_repeated = length > SHORT and (uses[number] - 1) * (length - 2) - 6 >= _LEAST_GAIN
-        if node.kind in _PARTS and (is_repeated or (node.children[0].text in _NAMED and number < len(nodes) - 1)):
+        gain = (uses[number] - 1) * (length - _NAME) - _STATEMENT
+        is_worth_a_name = length > SHORT and gain >= _LEAST_GAIN
+        is_whole = number == len(nodes) - 1
+        if node.kind in _PARTS and (is_worth_a_name or (node.children[0].text in _NAMED and not is_whole)):
             name = _free_name(node, names)
             names.add(name)
             statements.append(new_tree("assignment", new_token("NAME", name), tree))
@@ -84,6 +72,19 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
         trees.append(tree)
         lengths.append(length)
     return new_tree("start", *statements, trees[-1])
+
+
+def _distinct_nodes(tree: Syntax) -> tuple[list[Syntax], dict[Syntax, int]]:
+    """Return one node of each set of equal nodes of a tree, in postorder, and the index of its set for each node."""
+    numbers: dict[tuple[object, ...], int] = {}
+    number_of: dict[Syntax, int] = {}
+    nodes: list[Syntax] = []
+    for node in postorder([tree], _parts_of):
+        key = (node.kind, _own_text(node), *(number_of[child] for child in _parts_of(node)))
+        number_of[node] = numbers.setdefault(key, len(numbers))
+        if number_of[node] == len(nodes):
+            nodes.append(node)
+    return nodes, number_of
 
 
 def with_names_replaced(tree: Syntax, value: Callable[[str], Syntax | None]) -> Syntax:
@@ -114,14 +115,17 @@ def _free_name(node: Syntax, taken: Container[str]) -> str:
 
 
 class _Builder:
+    """The conversion of a formula; ``trees`` contains the tree of each of its parts."""
+
     def __init__(self, formula: Formula) -> None:
         self.trees: dict[Formula, Syntax] = {}
         for node in in_order([formula]):
             self.trees[node] = self._tree(node)
 
     def _tree(self, node: Formula) -> Syntax:
+        """Convert a formula whose parts are converted."""
         if node.kind == "symbol":
-            return _name(node.name)
+            return new_tree(node.name) if node.name in ("true", "false") else name_tree(node.name)
         if node.kind == "sum":
             return self._sum(node.parts)
         if node.kind == "product":
@@ -141,6 +145,7 @@ class _Builder:
     # Sums
 
     def _sum(self, parts: Sequence[tuple[Formula, Coefficient]]) -> Syntax:
+        """Return a sum with ordered terms; a term with a positive coefficient, if there is any, comes first."""
         terms = sorted(parts, key=lambda pair: _term_key(pair[0]))
         first = next((i for i, (_, count) in enumerate(terms) if count >= 0), 0)
         terms.insert(0, terms.pop(first))
@@ -151,6 +156,7 @@ class _Builder:
         return tree
 
     def _term(self, term: Formula, count: Coefficient) -> Syntax:
+        """Return a multiple of a term."""
         if count == 1:
             return self.trees[term]
         return self._product(count, factors_of(term))
@@ -161,33 +167,33 @@ class _Builder:
         """Return a product such as ``2*a*x/(3*b)``, with ordered factors and negative exponents in the denominator."""
         above: list[Syntax] = []
         below: list[Syntax] = []
-        turned = self._turned(factors) if coefficient < 0 else None
+        negated_sum = self._negated_sum(factors) if coefficient < 0 else None
         for base, exponent in sorted(factors, key=lambda pair: _factor_key(*pair)):
-            if base is turned:
+            if base is negated_sum:
                 above.append(self._sum([(term, -count) for term, count in base.parts]))
             elif type(exponent) is Fraction and exponent < 0:
                 below.append(self._power(base, -exponent))
             else:
                 above.append(self._power(base, exponent))
-        negative = coefficient < 0 and not turned
-        over, under = _as_fraction(-coefficient if coefficient < 0 else coefficient)
-        if over is not None or not above:
-            above.insert(0, over or number_tree("1"))
-        if under is not None:
-            below.insert(0, under)
-        if negative:
+        numerator, denominator = _as_fraction(-coefficient if coefficient < 0 else coefficient)
+        if numerator is not None or not above:
+            above.insert(0, numerator or number_tree("1"))
+        if denominator is not None:
+            below.insert(0, denominator)
+        if coefficient < 0 and negated_sum is None:
             above[0] = new_tree("neg", above[0])
         tree = _joined("mul", above)
         return new_tree("div", tree, _joined("mul", below)) if below else tree
 
-    def _turned(self, factors: Sequence[tuple[Formula, Exponent]]) -> Formula | None:
-        """Return the sum that absorbs a negative sign, or ``None``: ``-(x - m)/s`` becomes ``(m - x)/s``."""
+    def _negated_sum(self, factors: Sequence[tuple[Formula, Exponent]]) -> Formula | None:
+        """Return the factor that absorbs a negative sign, or ``None``: the only sum, ``-(x - m)/s`` becomes ``(m - x)/s``."""
         sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
         if len(sums) != 1 or not any(count < 0 for _, count in sums[0].parts):
             return None
         return sums[0]
 
     def _power(self, base: Formula, exponent: Exponent) -> Syntax:
+        """Return a power such as ``sqrt(x)``, ``x**1.5``, ``x**(1/3)`` or ``x**n``."""
         if exponent == 1:
             return self.trees[base]
         if exponent == Fraction(1, 2):
@@ -225,13 +231,15 @@ def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
 
 
 def _as_fraction(value: Coefficient) -> tuple[Syntax | None, Syntax | None]:
-    """Return the numerator and the denominator of a coefficient: 3/2 and 1/3 as fractions, 0.1 and 2.75 as decimal numbers."""
+    """Return the numerator and the denominator of a coefficient, ``None`` for 1: 3/2 as a fraction, 0.1 as a decimal number."""
     if isinstance(value, float):
         return name_tree(repr(value)), None
     top, bottom = value.numerator, value.denominator
-    if top < _MOST_EXACT if bottom == 1 else max(top, bottom) < 1000 and (bottom % 5 != 0 or bottom % 3 == 0):
-        return (None if top == 1 else number_tree(str(top))), (None if bottom == 1 else number_tree(str(bottom)))
-    return number_tree(_decimal(value)), None
+    is_decimal = bottom % 5 == 0 and bottom % 3 != 0  # a person writes 0.2, but 1/15
+    is_short = top < _MOST_EXACT if bottom == 1 else max(top, bottom) < 1000 and not is_decimal
+    if not is_short:
+        return number_tree(_decimal(value)), None
+    return (None if top == 1 else number_tree(str(top))), (None if bottom == 1 else number_tree(str(bottom)))
 
 
 def _decimal(value: Fraction) -> str:
@@ -241,10 +249,6 @@ def _decimal(value: Fraction) -> str:
 
 
 # Trees
-
-
-def _name(name: str) -> Syntax:
-    return new_tree(name) if name in ("true", "false") else name_tree(name)
 
 
 def _literal(value: object) -> Syntax:
