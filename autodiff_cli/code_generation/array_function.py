@@ -10,11 +10,11 @@ import numpy as np
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.code_generation.array_tape import array_tape
 from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
-from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, stays
+from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, is_kept
 from autodiff_cli.code_generation.source_file import MODULES, SourceFile, python_module, python_tuple
-from autodiff_cli.code_generation.targets import TARGETS
+from autodiff_cli.code_generation.targets import TARGETS, Target
 from autodiff_cli.compiler.instruction import Instruction
-from autodiff_cli.compiler.program import output_name, terms
+from autodiff_cli.compiler.program import Term, output_name, terms
 from autodiff_cli.errors import UsageError
 from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.evaluation.lowering import lower
@@ -27,34 +27,44 @@ if TYPE_CHECKING:
 
 _MEMBERS = {"T": ".T", "shape": ".shape[{0}]", "index": "[{0}]", "reshape": ".reshape({0})"}
 """What follows an array, with arguments."""
+_CREATORS = ("eye", "ones", "zeros")
 
 
 class ArrayCode(Code):
     """Straight-line code whose values are arrays."""
 
     def _operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
+        """Return an operation as an expression; PyTorch does not multiply matrices of conditions and of numbers."""
         conditions = {op: self.fragments[op] for op in instruction.operands if type(op) is Instruction and is_boolean(op)}
         if primitive.elementwise or self.target.title != "PyTorch" or not conditions:
-            return self._array(instruction, primitive)
-        tensor = next(iter(self.variables.values()))  # PyTorch does not multiply matrices of conditions and of numbers
+            return self._array_operation(instruction, primitive)
+        tensor = next(iter(self.variables.values()))
         self.fragments |= {op: Fragment(f"({text}).to({tensor}.dtype)") for op, (text, _) in conditions.items()}
-        result = self._array(instruction, primitive)
-        self.fragments |= conditions
+        result = self._array_operation(instruction, primitive)
+        self.fragments |= conditions  # other operations take the conditions as they are
         return result
 
-    def _array(self, instruction: Instruction, primitive: Primitive) -> Fragment:
+    def _array_operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
+        """Return an operation with operators as for numbers, a member of an array, or the call of a function of arrays."""
         name = primitive.name
         if primitive.elementwise or name == "matmul":
             return super()._operation(instruction, primitive)
-        first, *others = (self._text(operand) for operand in instruction.operands)
         if name in _MEMBERS:
-            inner = self._fragment(instruction.operands[0])
-            text = inner.text if inner.text.isidentifier() else f"({inner.text})"
-            return Fragment(text + _MEMBERS[name].format(", ".join([*others, *map(str, instruction.statics)])))
+            return self._member(instruction, name)
+        first, *others = (self._text(operand) for operand in instruction.operands)
         statics = [f'"{value}"' if isinstance(value, str) else repr(value) for value in instruction.statics]
-        arguments = [*others, *statics] if name in ("eye", "ones", "zeros") else [first, *others, *statics]
-        arguments = [*statics, first, *others] if name == "einsum" else arguments
+        if name in _CREATORS:  # the first operand is a variable, whose type the new array has
+            arguments = [*others, *statics]
+        else:
+            arguments = [*statics, first, *others] if name == "einsum" else [first, *others, *statics]
         return Fragment(self.target.arrays[name].format(args=", ".join(arguments), tensor=first))
+
+    def _member(self, instruction: Instruction, name: str) -> Fragment:
+        """Return ``A.T``, ``A.shape[0]``, ``A.reshape(n, 2)`` or, for the name ``index``, ``A[0]``."""
+        inner = self._fragment(instruction.operands[0]).text
+        array = inner if inner.isidentifier() else f"({inner})"
+        arguments = [*map(self._text, instruction.operands[1:]), *map(str, instruction.statics)]
+        return Fragment(array + _MEMBERS[name].format(", ".join(arguments)))
 
 
 def array_function(
@@ -75,43 +85,55 @@ def array_function(
     """
     if to not in MODULES:
         raise UsageError(f"the functions of '{to}' are functions of numbers", hint="vectors and matrices need numpy, torch or jax")
-    target, module = TARGETS[to], MODULES[to]
+    target = TARGETS[to]
     check_name(name, target)
     arrays = [constant for constant, value in evaluated_inputs(None, const, "float64")[1].items() if np.ndim(value)]
     if arrays:
         raise UsageError(f"the constant '{arrays[0]}' is an array", hint="leave it out: it becomes an argument of the function")
     names, by, numbers = variables_and_constants(expression, wrt, const)
     dims = dimensions(names, {}, shape, symmetric)
-    wanted = terms(by, order)
-    formulas = matrix_derivatives(expression, [*names, *numbers], wanted, dims, symmetric, AccurateForms)
+    formulas = matrix_derivatives(expression, [*names, *numbers], terms(by, order), dims, symmetric, AccurateForms)
     tape, results = array_tape([formula.tree for formula in formulas.values()], names, numbers)
-
-    def known(primitive: Primitive, statics: tuple[Any, ...]) -> bool:
-        if primitive.elementwise or primitive.name in ("matmul", *_MEMBERS, *target.arrays):
-            return not primitive.elementwise or stays(primitive, statics, target)
-        raise NotInTarget(f"{target.title} has no function '{primitive.name}' of arrays")
-
-    results = lower(tape, results, known)
-    code, beside = generated(target, names, list(map(output_name, formulas)), results, ArrayCode)
+    results = lower(tape, results, lambda primitive, statics: _is_kept(primitive, statics, target))
+    code, helper_functions = generated(target, names, list(map(output_name, formulas)), results, ArrayCode)
     texts = dict(zip(formulas, code.results.values(), strict=True))
-    ranks = {variable: len(dims.get(variable, ())) for variable in names}
-
-    def block(a: str, b: str) -> str:
-        if (a, b) in texts:
-            return texts[a, b]
-        first = len(formulas[b, a].dims) - ranks[a] - ranks[b]
-        middle, last = first + ranks[b], first + ranks[a] + ranks[b]
-        axes = [*range(first), *range(middle, last), *range(first, middle)]
-        permute = "permute" if to == "torch" else "transpose"
-        return texts[b, a] if axes == sorted(axes) else f"{module}.{permute}({texts[b, a]}, {tuple(axes)})"
-
-    returned = [texts[()], texts[by[0],] if len(by) == 1 else python_tuple([texts[own,] for own in by])]
+    returned = [texts[()], _tuple_of_several([texts[own,] for own in by])]
     notes = [f"the value; the gradient with respect to {', '.join(by)}{', a tuple' if len(by) > 1 else ''}."]
     if order == 2:
-        rows = [python_tuple([block(a, b) for b in by]) for a in by]
-        returned.append(block(by[0], by[0]) if len(by) == 1 else python_tuple(rows))
-        notes.append(
-            f"The Hessian{', as a tuple of rows' if len(by) > 1 else ''}: the dimensions of the first variable come first."
-        )
-    parts = SourceFile(code, beside, name, " ".join(expression.split()), by, order, texts)
+        ranks = {variable: len(dims.get(variable, ())) for variable in by}
+        ranks_of_blocks = {term: len(formula.dims) for term, formula in formulas.items()}
+        blocks = [[_block(a, b, texts, ranks, ranks_of_blocks, to) for b in by] for a in by]
+        returned.append(_tuple_of_several([_tuple_of_several(row) for row in blocks]))
+        rows = ", as a tuple of rows" if len(by) > 1 else ""
+        notes.append(f"The Hessian{rows}: the dimensions of the first variable come first.")
+    parts = SourceFile(code, helper_functions, name, " ".join(expression.split()), by, order, texts)
     return python_module(parts, notes, returned)
+
+
+def _is_kept(primitive: Primitive, statics: tuple[Any, ...], target: Target) -> bool:
+    """Return whether a primitive is kept, as ``export.is_kept`` does for numbers; ``NotInTarget`` is raised likewise."""
+    if primitive.elementwise:
+        return is_kept(primitive, statics, target)
+    if primitive.name in ("matmul", *_MEMBERS, *target.arrays):
+        return True
+    raise NotInTarget(f"{target.title} has no function '{primitive.name}' of arrays")
+
+
+def _tuple_of_several(entries: Sequence[str]) -> str:
+    """Return the code of a tuple, or of its only entry."""
+    return entries[0] if len(entries) == 1 else python_tuple(entries)
+
+
+def _block(a: str, b: str, texts: Mapping[Term, str], ranks: Mapping[str, int], block_ranks: Mapping[Term, int], to: str) -> str:
+    """Return the code of the block of the Hessian for two variables; ``texts`` may contain only that for ``b`` and ``a``.
+
+    A derivative has the dimensions of the value, then those of each variable; ``block_ranks`` and ``ranks`` are their numbers.
+    """
+    if (a, b) in texts:
+        return texts[a, b]
+    last = block_ranks[b, a]
+    first = last - ranks[a] - ranks[b]
+    middle = first + ranks[b]
+    axes = (*range(first), *range(middle, last), *range(first, middle))
+    permute = "permute" if to == "torch" else "transpose"
+    return texts[b, a] if axes == tuple(range(last)) else f"{MODULES[to]}.{permute}({texts[b, a]}, {axes})"

@@ -60,14 +60,16 @@ class ArrayTracingEvaluator(TracingEvaluator):
         defaults = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
         values = {**defaults, **dict(zip(op.parameters, arguments, strict=False)), **keywords}
         arrays = [values.pop(parameter) for parameter in op.tensors]
-        statics = list(values.items())
-        while statics and (statics[-1][1] is None or (statics[-1][0] != "dim" and statics[-1][1] == defaults[statics[-1][0]])):
-            statics.pop()
-        return self._recorded(op.name, arrays, [value for _, value in statics])
+        for parameter, value in reversed(list(values.items())):
+            if value is not None and (parameter == "dim" or value != defaults[parameter]):
+                break
+            del values[parameter]
+        return self._recorded(op.name, arrays, list(values.values()))
 
     def _recorded(self, name: str, operands: Sequence[Any], statics: Sequence[Any] = ()) -> Tensor:
+        """Record a function of tensors and numbers, with ``statics`` as its other arguments; return the tensor of its result."""
         instructions = tuple(map(as_operand, operands))
-        if Instruction not in map(type, instructions):
+        if not any(type(instruction) is Instruction for instruction in instructions):
             raise NotRecordable(f"'{name}' of constants is not exported")
         return as_tensor(self.tape, self.tape.record(_primitive(name), instructions, tuple(statics)))
 
@@ -83,6 +85,7 @@ class ArrayTracingEvaluator(TracingEvaluator):
 
 
 def _subscript(key: object) -> str:
+    """Return an index as text; it is a number, none or ``:``."""
     if key is not None and key != slice(None) and type(key) is not int:
         raise NotRecordable("an index is a number, none or a whole slice in formulas of arrays")
     return ":" if isinstance(key, slice) else str(key)
@@ -90,16 +93,14 @@ def _subscript(key: object) -> str:
 
 @cache
 def _primitive(name: str) -> Primitive:
-    return Primitive(name=name, forward=lambda *_: 1.0, parameters=(), vjps={}, series="linear")  # the tape asks for the type only
+    """Return a primitive that stands for a function of arrays in the code; the tape asks it only for the type of its result."""
+    return Primitive(name=name, forward=lambda *_: 1.0, parameters=(), vjps={}, series="linear")
 
 
 def array_tape(trees: Sequence[Syntax], names: Sequence[str], numbers: Mapping[str, Tensor]) -> tuple[Tape, list[Operand]]:
-    """Return a tape on which each instruction stands for an array, and the results of formulas in order.
+    """Return a tape on which each instruction stands for an array, and the results of the formulas ``trees`` in order.
 
-    Args:
-        trees: the formulas.
-        names: the variables.
-        numbers: the values of constants, which are numbers.
+    ``names`` are the variables, and ``numbers`` the values of constants.
     """
     tape, results = Tape("float64"), list[Operand]()
     values = {**numbers, **{name: as_tensor(tape, tape.variable(name)) for name in names}}

@@ -5,6 +5,7 @@ An instruction that is used more than once becomes a statement of its own.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,20 +15,8 @@ from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.code_generation.targets import Target
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.partition import computing, needed, resolved
-from autodiff_cli.language.operators import (
-    AND,
-    ATOM,
-    COMPARISON,
-    COMPARISONS,
-    CONDITIONAL,
-    NOT,
-    OPERATORS,
-    OR,
-    POWER,
-    PRODUCT,
-    SIGN,
-    SUM,
-)
+from autodiff_cli.language import operators as precedence
+from autodiff_cli.language.operators import COMPARISONS, OPERATORS
 
 MOST_INSIDE = 60
 """The largest length of an expression that is inlined; a longer expression becomes a statement even if it is used once."""
@@ -38,6 +27,7 @@ Helpers = dict[tuple[Primitive, tuple[Any, ...]], str]
 
 
 def is_boolean(operand: Operand) -> bool:
+    """Return whether an operand is an instruction with a boolean value."""
     operand = resolved(operand)
     return type(operand) is Instruction and operand.dtype.kind == "b"
 
@@ -46,7 +36,7 @@ class Fragment(NamedTuple):
     """An expression and its operator precedence; see ``language.operators``."""
 
     text: str
-    level: int = ATOM
+    level: int = precedence.ATOM
 
 
 class Code:
@@ -62,6 +52,8 @@ class Code:
     Attributes:
         statements: the pairs of name and expression, in order.
         flags: the names of the statements with a boolean value.
+        chooses: whether the code contains a conditional.
+        fragments: the expression of each instruction: a name, if the instruction is a statement.
         results: the expression of each result: a name or a number.
         about: the description of the results.
     """
@@ -75,31 +67,35 @@ class Code:
         self.about = about
         self.statements: list[tuple[str, str]] = []
         self.flags: set[str] = set()
-        self._count = 0
         instructions = needed(results.values())
         self.chooses = any(instruction.is_("where") for instruction in instructions)
+        self.fragments: dict[Instruction, Fragment] = {}
+        self._write(instructions, results)
+        self.results = {
+            name: self._as_number(operand) if type(operand) is Instruction else self._as_tensor(operand)
+            for name, operand in results.items()
+        }
+
+    def _write(self, instructions: Sequence[Instruction], results: Mapping[str, Operand]) -> None:
+        """Write the statements: those of the results, and of values that are used more than once or are too long to be inlined."""
         names: dict[Operand, str] = {}
         for name, operand in results.items():
             names.setdefault(resolved(operand), name)
         uses = Counter(operand for instruction in instructions for operand in computing(instruction.operands))
-        taken = {*variables.values(), *names.values(), *target.reserved}
-        self.fragments: dict[Instruction, Fragment] = {}
+        taken = {*self.variables.values(), *names.values(), *self.target.reserved}
+        free_names = (name for name in (f"v{number}" for number in itertools.count(1)) if name not in taken)
         for instruction in instructions:
             if instruction.primitive is None:
-                self.fragments[instruction] = Fragment(variables[instruction.variable])
+                self.fragments[instruction] = Fragment(self.variables[instruction.variable])
                 continue
             fragment = self._operation(instruction, instruction.primitive)
             if instruction in names or uses[instruction] > 1 or len(fragment.text) > MOST_INSIDE:
-                name = names.get(instruction) or self._free_name(taken)
+                name = names.get(instruction) or next(free_names)
                 self.statements.append((name, fragment.text))
                 if is_boolean(instruction):
                     self.flags.add(name)
                 fragment = Fragment(name)
             self.fragments[instruction] = fragment
-        self.results = {
-            name: self._as_number(operand) if type(operand) is Instruction else self._as_tensor(operand)
-            for name, operand in results.items()
-        }
 
     @property
     def body(self) -> tuple[list[tuple[str, str]], str]:
@@ -108,20 +104,14 @@ class Code:
         value = statements.pop("value", self.results["value"])
         return list(statements.items()), value
 
-    def _free_name(self, taken: set[str]) -> str:
-        """Return the next free name among ``v1``, ``v2``, ..."""
-        self._count += 1
-        while f"v{self._count}" in taken:
-            self._count += 1
-        return f"v{self._count}"
-
     # Operands
 
     def _fragment(self, operand: Operand) -> Fragment:
+        """Return the expression of an instruction, or the literal of a constant."""
         operand = resolved(operand)
         return self.fragments[operand] if type(operand) is Instruction else self.number(operand)
 
-    def _text(self, operand: Operand, level: int = CONDITIONAL) -> str:
+    def _text(self, operand: Operand, level: int = precedence.CONDITIONAL) -> str:
         """Return the text of an operand, in brackets if its precedence is lower than ``level``."""
         fragment = self._fragment(operand)
         return fragment.text if fragment.level >= level else f"({fragment.text})"
@@ -131,7 +121,7 @@ class Code:
         if isinstance(value, bool):
             return Fragment(self.target.booleans[value])
         if value < 0 or (value == 0 and math.copysign(1, value) < 0):
-            return Fragment(f"-{self.number(-value).text}", SIGN)
+            return Fragment(f"-{self.number(-value).text}", precedence.SIGN)
         if not math.isfinite(value):
             return Fragment(self.target.nan if math.isnan(value) else self.target.infinity)
         if value == math.pi and self.target.pi:
@@ -139,8 +129,8 @@ class Code:
         text = repr(float(value))
         return Fragment(text if self.target.floats else text.removesuffix(".0"))
 
-    def _as_number(self, operand: Operand, level: int = CONDITIONAL) -> str:
-        """Return the text of an operand, with a boolean converted to a number."""
+    def _as_number(self, operand: Operand, level: int = precedence.CONDITIONAL) -> str:
+        """Return the text of an operand as ``_text`` does, with a boolean converted to a number."""
         return self.target.boolean_as_number.format(self._text(operand)) if is_boolean(operand) else self._text(operand, level)
 
     def _as_tensor(self, operand: Operand) -> str:
@@ -153,22 +143,20 @@ class Code:
     # Operations
 
     def _operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
+        """Return an operation as an expression: with an operator, as a call of the language, or as a call of a helper function."""
         operands, name = instruction.operands, primitive.name
         if name in _ARITHMETIC or name in self.target.operators:
             left, right = map(resolved, [*operands, *instruction.statics])  # x - 1 may have the number as a static argument
             return self._product(left, right) if name == "mul" else self._infix(name, left, right)
         if name == "neg":
-            inner, level = self._fragment(operands[0])
-            # Without the brackets, the sign would apply to x: -(x % y) differs from -x % y, and -(x % y*z) from -x % y*z.
-            brackets = inner.startswith("-") or level < PRODUCT or (level == PRODUCT and self._rounds(inner))
-            return Fragment(f"-({inner})", SIGN) if brackets else Fragment(f"-{inner}", min(level, SIGN))
+            return self._negative(operands[0])
         if name == "pow":
             first, second = map(resolved, [*operands, *instruction.statics])
             swapped = primitive.arity == 1 and primitive.series != "power"  # a constant to the power of x
             return self._power(second, first) if swapped else self._power(first, second)
         if name in COMPARISONS:
-            sides = f" {COMPARISONS[name]} ".join(self._text(operand, SUM) for operand in operands)
-            return Fragment(sides, COMPARISON)
+            sides = f" {COMPARISONS[name]} ".join(self._text(operand, precedence.SUM) for operand in operands)
+            return Fragment(sides, precedence.COMPARISON)
         if name == "where":
             return self._choice(not is_boolean(instruction), *operands)
         if self.target.logic is not None and name.startswith("logical_"):
@@ -177,23 +165,31 @@ class Code:
             return self._helped(primitive, operands, instruction.statics)
         return self._call(name, operands, instruction.statics)
 
+    def _negative(self, operand: Operand) -> Fragment:
+        """Return a number with a minus sign, in brackets if the sign would not apply to all of it."""
+        inner, level = self._fragment(operand)
+        # -(x % y) differs from -x % y, and -(x % y*z) from -x % y*z.
+        brackets = inner.startswith("-") or level < precedence.PRODUCT or (level == precedence.PRODUCT and self._rounds(inner))
+        return Fragment(f"-({inner})", precedence.SIGN) if brackets else Fragment(f"-{inner}", min(level, precedence.SIGN))
+
     def _infix(self, name: str, x: Operand, y: Operand) -> Fragment:
+        """Return an operation with an operator between its operands; a division is guarded if its error must be caught."""
         operator = OPERATORS[name]
         text = f"{self._text(x, operator.level)}{operator.text}{self._text(y, operator.level + 1)}"
-        divides_by_zero = name not in ("add", "sub") and (type(y) is Instruction or y == 0)
-        return self._guarded(text) if divides_by_zero and self._guards else Fragment(text, operator.level)
+        may_divide_by_zero = name not in ("add", "sub") and (type(y) is Instruction or y == 0)
+        return self._guarded(text) if may_divide_by_zero and self._guards else Fragment(text, operator.level)
 
     def _product(self, x: Operand, y: Operand) -> Fragment:
         """Return a product as text, with numbers first (``2*x``), inverses as divisions (``x/y``) and no redundant brackets."""
         if type(y) is not Instruction or self._is_inverse(x):
             x, y = y, x
-        left = self._text(x, PRODUCT)
+        left = self._text(x, precedence.PRODUCT)
         if type(y) is Instruction and self._is_inverse(y) and not self._guards:
-            return Fragment(f"{left}/{self._text(y.operands[0], POWER)}", PRODUCT)
-        factors = self._fragment(y)
-        divides = "/" in factors.text or self._rounds(factors.text)
-        flat = type(y) is Instruction and y.is_("mul") and factors.level == PRODUCT and not divides
-        return Fragment(f"{left}*{self._text(y, PRODUCT if flat else SIGN)}", PRODUCT)
+            return Fragment(f"{left}/{self._text(y.operands[0], precedence.POWER)}", precedence.PRODUCT)
+        right = self._fragment(y)
+        is_associative = "/" not in right.text and not self._rounds(right.text)
+        is_flat = type(y) is Instruction and y.is_("mul") and right.level == precedence.PRODUCT and is_associative
+        return Fragment(f"{left}*{self._text(y, precedence.PRODUCT if is_flat else precedence.SIGN)}", precedence.PRODUCT)
 
     def _rounds(self, text: str) -> bool:
         """Return whether a text contains an operator, such as ``%``, that is not associative with products."""
@@ -203,7 +199,7 @@ class Code:
         """Return whether an operand is an inlined ``1/x``."""
         if type(operand) is not Instruction or operand.primitive is None:
             return False
-        return operand.primitive.series == "power" and operand.statics[0] == -1 and self.fragments[operand].level != ATOM
+        return operand.primitive.series == "power" and operand.statics[0] == -1 and self.fragments[operand].level != precedence.ATOM
 
     @property
     def _guards(self) -> bool:
@@ -212,9 +208,11 @@ class Code:
 
     @staticmethod
     def _guarded(text: str) -> Fragment:
+        """Return an expression whose errors are caught, so that its value is inf or nan."""
         return Fragment(f"_defined(lambda: {text})")
 
     def _call(self, name: str, operands: Sequence[Operand], statics: Sequence[float] = ()) -> Fragment:
+        """Return a call of a function of the language; ``statics`` are its arguments after the operands."""
         template = self.target.functions[name]
         arguments = [self._as_tensor(operand) if len(operands) > 1 else self._text(operand) for operand in operands]
         arguments += [self._text(int(value) if float(value).is_integer() else value) for value in statics]
@@ -225,58 +223,69 @@ class Code:
         return Fragment(text)
 
     def _helped(self, primitive: Primitive, operands: Sequence[Operand], statics: tuple[Any, ...]) -> Fragment:
-        """Return the text of a call to a helper function."""
+        """Return a call of a helper function, which is added to ``helpers``: one for each primitive with its static arguments."""
         digits = "".join(f"_{value}".replace("-", "minus_") for value in statics)
         name = self.helpers.setdefault((primitive, statics), f"{self.target.helper}{primitive.name}{digits}")
         return Fragment(f"{name}({', '.join(map(self._as_tensor, operands))})")
 
     def _power(self, base: Operand, exponent: Operand) -> Fragment:
+        """Return a power: a square root, an inverse, a product of two or three names, or a power as the language writes it."""
         constant = math.nan if type(exponent) is Instruction else float(exponent)
         if constant == 0.5:
             return self._call("sqrt", [base])
         if constant == -1:
-            text = f"{self._text(1)}/{self._text(base, POWER)}"
-            return self._guarded(text) if self._guards else Fragment(text, PRODUCT)
+            text = f"{self._text(1)}/{self._text(base, precedence.POWER)}"
+            return self._guarded(text) if self._guards else Fragment(text, precedence.PRODUCT)
+        atom, arguments = self._text(base, precedence.ATOM), (self._text(base), self._text(exponent))
+        # In Python, a product becomes inf where a power raises an error.
+        most_factors = 3 if self.target.power else 2 if self._guards else 0
+        if constant in (2, 3) and constant <= most_factors and atom.isidentifier():
+            return Fragment("*".join([atom] * int(constant)), precedence.PRODUCT)
         if self.target.power:
-            text, level = self._fragment(base)
-            if level == ATOM and text.isidentifier() and constant in (2, 3):
-                return Fragment("*".join([text] * int(constant)), PRODUCT)
-            return Fragment(self.target.power.format(text, self._text(exponent)))
-        if self._guards and constant == 2 and self._text(base, ATOM).isidentifier():
-            return Fragment("*".join([self._text(base, ATOM)] * 2), PRODUCT)  # a product becomes inf, where a power raises an error
-        if self.target.raises and (self._guards or not constant.is_integer()):
-            arguments = f"{self._text(base)}, {self._text(exponent)}"
-            return Fragment(f"_defined(math.pow, {arguments})" if self._guards else f"math.pow({arguments})")
+            return Fragment(self.target.power.format(*arguments))
+        if self._guards:
+            return Fragment(f"_defined(math.pow, {', '.join(arguments)})")
+        if self.target.raises and not constant.is_integer():
+            return Fragment(f"math.pow({', '.join(arguments)})")
         if constant.is_integer() and constant < 0:
-            return Fragment(f"{self._text(base, ATOM)}**{constant!r}".removesuffix(".0"), POWER)
-        return Fragment(f"{self._text(base, ATOM)}**{self._text(exponent, SIGN)}", POWER)
+            return Fragment(f"{atom}**{constant!r}".removesuffix(".0"), precedence.POWER)
+        return Fragment(f"{atom}**{self._text(exponent, precedence.SIGN)}", precedence.POWER)
 
-    def _choice(self, number: bool, condition: Operand, x: Operand, y: Operand) -> Fragment:
+    def _choice(self, is_number: bool, condition: Operand, x: Operand, y: Operand) -> Fragment:
+        """Return a conditional, an operator or a call; with ``is_number``, a boolean branch of an operator becomes a number."""
         if self.target.where.startswith("{"):
-            # The conditional is an operator; a nested conditional on the right does not need brackets.
-            text = self._as_number if number else self._text
-            parts = {"c": self._condition(condition, OR), "x": text(x, OR), "y": text(y, CONDITIONAL)}
-            return Fragment(self.target.where.format(**parts), CONDITIONAL)
+            # A nested conditional on the right does not need brackets.
+            text = self._as_number if is_number else self._text
+            parts = {
+                "c": self._condition(condition, precedence.OR),
+                "x": text(x, precedence.OR),
+                "y": text(y, precedence.CONDITIONAL),
+            }
+            return Fragment(self.target.where.format(**parts), precedence.CONDITIONAL)
         of_numbers = type(x) is not Instruction and type(y) is not Instruction
         branches = [self._as_tensor(value) if of_numbers else self._text(value) for value in (x, y)]
-        return Fragment(self.target.where.format(c=self._condition(condition, CONDITIONAL), x=branches[0], y=branches[1]))
+        return Fragment(
+            self.target.where.format(c=self._condition(condition, precedence.CONDITIONAL), x=branches[0], y=branches[1])
+        )
 
     def _condition(self, operand: Operand, level: int) -> str:
         """Convert an operand to a condition; a number is compared with 0."""
         operand = resolved(operand)
         if type(operand) is Instruction and not is_boolean(operand):
-            text = f"{self._text(operand, SUM)} != {self._text(0)}"
-            return text if level <= COMPARISON else f"({text})"
+            text = f"{self._text(operand, precedence.SUM)} != {self._text(0)}"
+            return text if level <= precedence.COMPARISON else f"({text})"
         return self._text(operand, level)
 
     def _logic(self, name: str, operands: Sequence[Operand]) -> Fragment:
+        """Return ``logical_and``, ``logical_or`` or ``logical_not`` with the operators of the language."""
         assert self.target.logic is not None
-        both, either, no = self.target.logic
+        both, either, negation = self.target.logic
+        is_like_c = negation == "!"
         if name == "logical_not":
             # In C, the operator ! binds more tightly than a comparison.
-            inner = self._condition(operands[0], ATOM if no == "!" else NOT)
-            return Fragment(f"!{inner}", SIGN) if no == "!" else Fragment(f"not {inner}", NOT)
-        sign, level = (both, AND) if name == "logical_and" else (either, OR)
+            inner = self._condition(operands[0], precedence.ATOM if is_like_c else precedence.NOT)
+            return Fragment(f"!{inner}", precedence.SIGN) if is_like_c else Fragment(f"not {inner}", precedence.NOT)
+        sign, level = (both, precedence.AND) if name == "logical_and" else (either, precedence.OR)
         # Compilers warn about && inside || without brackets.
-        inside = NOT if no == "!" else level + 1
+        inside = precedence.NOT if is_like_c else level + 1
         return Fragment(f" {sign} ".join(self._condition(operand, inside) for operand in operands), level)

@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.argument_kinds import optional
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, EXPRESSION, VALUES, checks
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.code_generation.codegen import Code, Helpers
-from autodiff_cli.code_generation.source_file import SourceFile, javascript_list, source
+from autodiff_cli.code_generation.source_file import SourceFile, javascript_functions, javascript_list, source
 from autodiff_cli.code_generation.targets import ALIASES, NAMES, SUFFIXES, TARGETS, Target
 from autodiff_cli.compiler.instruction import Operand
 from autodiff_cli.compiler.program import derivatives, output_name, terms
@@ -97,7 +97,7 @@ def export(
         return document(expression, name, wrt, order, const)
     target = TARGETS[to]
     check_name(name, target)
-    return source(_derived(target, expression, name, wrt, order, const))
+    return source(_source_file(target, expression, name, wrt, order, const))
 
 
 def check_name(name: str, target: Target) -> None:
@@ -106,55 +106,47 @@ def check_name(name: str, target: Target) -> None:
         raise UsageError(f"'{name}' is not a valid function name in {target.title}")
 
 
-def _derived(
+def _source_file(
     target: Target, expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None
 ) -> SourceFile:
+    """Return the code of the value and the derivatives; ``export`` describes the arguments."""
     names, by, leaves = variables_and_constants(expression, wrt, const)
     wanted = terms(by, order)
     try:
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = derivatives(traced.outputs[0], {variable: traced.variables[variable] for variable in by}, wanted)
-        results = lower(traced.tape, results, lambda primitive, statics: stays(primitive, statics, target))
+        results = lower(traced.tape, results, lambda primitive, statics: is_kept(primitive, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
-    code, beside = generated(target, names, list(map(output_name, wanted)), results)
-    if name in beside:
+    code, helper_functions = generated(target, names, list(map(output_name, wanted)), results)
+    if name in helper_functions:
         raise UsageError(f"the code contains another function '{name}'", hint="use another name")
-    return SourceFile(
-        code,
-        beside,
-        name,
-        " ".join(expression.split()),
-        by,
-        order,
-        dict(zip(wanted, code.results.values(), strict=True)),
-    )
+    texts = dict(zip(wanted, code.results.values(), strict=True))
+    return SourceFile(code, helper_functions, name, " ".join(expression.split()), by, order, texts)
 
 
 def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequence[str], name: str) -> str:
-    """Return the source of a JavaScript function of numbers that returns a list of numbers.
-
-    Args:
-        tape: the tape of the results.
-        results: the instructions or constants to compute.
-        names: the variables of the tape, which are the arguments of the function.
-        name: the name of the function.
+    """Return a JavaScript function of this name that takes the variables ``names`` of a tape, and returns the list of results.
 
     Raises:
         NotInTarget: if the results need a function that JavaScript does not have.
     """
     target = TARGETS["javascript"]
-    results = lower(tape, results, lambda primitive, statics: stays(primitive, statics, target))
-    return javascript_list(name, *generated(target, names, [f"result_{i}" for i in range(len(results))], results))
+    results = lower(tape, results, lambda primitive, statics: is_kept(primitive, statics, target))
+    code, helper_functions = generated(target, names, [f"result_{i}" for i in range(len(results))], results)
+    return javascript_functions(name, code, helper_functions, javascript_list(code.results.values())) + "\n"
 
 
 def generated(
     target: Target, names: Sequence[str], outputs: Sequence[str], results: Sequence[Operand], code_of: type[Code] = Code
 ) -> tuple[Code, dict[str, Code]]:
-    """Return the code of lowered results, with underscores after names that are taken, and the helper functions that it calls."""
+    """Return the code of lowered results, and the helper functions that it calls; names that are taken get underscores.
+
+    ``names`` are the variables, ``outputs`` the names of the results, and ``code_of`` is the class of the code.
+    """
     arguments: dict[str, str] = {}
     for variable in names:
         plain = re.sub(r"\W+", "_", variable)  # an element of an array is a[0]
@@ -165,23 +157,26 @@ def generated(
         taken.append(_unused(output, {*arguments.values(), *taken}))
     helpers: Helpers = {}
     code = code_of(target, dict(zip(taken, results, strict=True)), arguments, helpers)
-    return code, _beside(target, helpers)
+    return code, _helper_functions(target, helpers)
 
 
-def stays(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
-    """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline."""
+def is_kept(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
+    """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline.
+
+    ``NotInTarget`` is raised if it is neither in the target nor has a decomposition for its static arguments ``statics``.
+    """
     if target.has(primitive.name):
         return True
     text = decomposition(primitive, statics)
     if text is None:
-        able = [other.title for other in TARGETS.values() if other.has(primitive.name)]
-        hint = f"{listed(able)} {'have' if len(able) > 1 else 'has'} it" if able else "no target has it"
+        others = [other.title for other in TARGETS.values() if other.has(primitive.name)]
+        hint = f"{listed(others)} {'have' if len(others) > 1 else 'has'} it" if others else "no target has it"
         raise NotInTarget(f"{target.title} has no function '{primitive.name}'", hint=hint)
     return len(text) > MOST_INLINE
 
 
-def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
-    """Return the helper functions in order of definition, each after the helper functions that it calls."""
+def _helper_functions(target: Target, helpers: Helpers) -> dict[str, Code]:
+    """Return the helper functions in order of definition, each after those that it calls, which are added to ``helpers``."""
     result: dict[str, Code] = {}
     while len(result) < len(helpers):
         (primitive, statics), name = next(item for item in helpers.items() if item[1] not in result)
@@ -189,9 +184,9 @@ def _beside(target: Target, helpers: Helpers) -> dict[str, Code]:
         tape = Tape("float64")
         with np.errstate(all="ignore"), set_grad_enabled(False):
             value = trace_decomposition(tape, primitive, tuple(map(tape.variable, parameters)), statics)
-        (value,) = lower(tape, [value], lambda primitive, statics: stays(primitive, statics, target))
-        given = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
-        about = " ".join([primitive.function.__doc__ or primitive.name, *given])
+        (value,) = lower(tape, [value], lambda primitive, statics: is_kept(primitive, statics, target))
+        constants = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
+        about = " ".join([primitive.function.__doc__ or primitive.name, *constants])
         result[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
         helpers.update(result[name].helpers)
     return {name: result[name] for name in postorder(result, lambda name: result[name].helpers.values())}

@@ -15,31 +15,22 @@ from autodiff_cli.symbolic.differentiate import diff
 def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
     """Return the text of the LaTeX document; ``export`` describes the arguments."""
     names, _, _ = names_and_values(expression, wrt, const, "float64")
-    of = ", ".join(map(_symbol, names))
-    lines = _equations(f"{_symbol(name)}({of})", parse(expression))
+    arguments = ", ".join(map(_symbol, names))
+    lines = _equations(f"{_symbol(name)}({arguments})", parse(expression))
     for k in range(1, order + 1):
         for term, tree in diff(expression, const=const, order=k, wrt=wrt, stable=True).trees.items():
             lines += _equations(_derivative(_symbol(name), term), tree)
-    return "\n".join(
-        [
-            r"\documentclass{article}",
-            r"\usepackage{amsmath}",
-            r"\allowdisplaybreaks",
-            r"\begin{document}",
-            r"\begin{align*}",
-            " \\\\\n".join(lines),
-            r"\end{align*}",
-            r"\end{document}",
-            "",
-        ]
-    )
+    begin = [r"\documentclass{article}", r"\usepackage{amsmath}", r"\allowdisplaybreaks", r"\begin{document}", r"\begin{align*}"]
+    return "\n".join([*begin, " \\\\\n".join(lines), r"\end{align*}", r"\end{document}", ""])
 
 
 def _symbol(name: str) -> str:
+    """Return the name of a variable or a function in LaTeX."""
     return latex(name_tree(name))
 
 
 def _derivative(symbol: str, term: Sequence[str]) -> str:
+    """Return the partial derivative of a function with respect to the variables of a term as a fraction."""
     counts = {name: list(term).count(name) for name in term}
     power = "" if len(term) == 1 else f"^{{{len(term)}}}"
     below = r" \, ".join(rf"\partial {_symbol(name)}" + ("" if count == 1 else f"^{{{count}}}") for name, count in counts.items())
@@ -51,5 +42,6 @@ def _equations(left: str, program: Syntax) -> list[str]:
     *before, last = program.children
     if last.kind == "assignment":
         last = last.children[1]
-    lines = [f"{latex(s.children[0])} &= {latex(s.children[1])}" for s in before if s.kind == "assignment"]
+    assignments = [statement.children for statement in before if statement.kind == "assignment"]
+    lines = [f"{latex(name)} &= {latex(value)}" for name, value in assignments]
     return [*lines, f"{left} &= {latex(last)}"]

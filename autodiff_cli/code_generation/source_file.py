@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autodiff_cli import __version__
@@ -12,6 +12,7 @@ from autodiff_cli.compiler.program import Term
 MODULES = {"numpy": "np", "jax": "jnp", "torch": "torch"}
 """The names of the array libraries in the code."""
 _MOST_SHOWN = 160
+"""The largest length of the expression in a comment."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class SourceFile:
 
     Attributes:
         code: the code of the function.
-        beside: the helper functions by name, each after the helper functions that it calls.
+        helper_functions: the helper functions by name, each after the helper functions that it calls.
         name: the name of the function.
         expression: the expression that the function computes.
         wrt: the variables of the derivatives.
@@ -29,7 +30,7 @@ class SourceFile:
     """
 
     code: Code
-    beside: Mapping[str, Code]
+    helper_functions: Mapping[str, Code]
     name: str
     expression: str
     wrt: Sequence[str]
@@ -47,16 +48,15 @@ class SourceFile:
         return [self.results[(name,)] for name in self.wrt]
 
     @property
-    def hessian(self) -> list[str]:
-        """The code of the entries of the Hessian, in row-major order."""
-        place = list(self.wrt).index
-        return [self.results[(a, b) if place(a) <= place(b) else (b, a)] for a in self.wrt for b in self.wrt]
-
-    @property
     def rows(self) -> list[list[str]]:
         """The code of the entries of the Hessian, by row."""
-        entries, count = self.hessian, len(self.wrt)
-        return [entries[i * count : (i + 1) * count] for i in range(count)]
+        place = list(self.wrt).index
+        return [[self.results[(a, b) if place(a) <= place(b) else (b, a)] for b in self.wrt] for a in self.wrt]
+
+    @property
+    def hessian(self) -> list[str]:
+        """The code of the entries of the Hessian, in row-major order."""
+        return [entry for row in self.rows for entry in row]
 
     @property
     def shown(self) -> str:
@@ -72,15 +72,17 @@ class SourceFile:
     @property
     def chooses(self) -> bool:
         """Whether the code contains a conditional."""
-        return any(code.chooses for code in (self.code, *self.beside.values()))
+        return any(code.chooses for code in (self.code, *self.helper_functions.values()))
 
     def used(self, names: Sequence[str]) -> list[str]:
         """Return the names and prefixes that occur in the code."""
-        return _used(names, self.code, self.beside)
+        return _used(names, self.code, self.helper_functions)
 
 
-def _used(names: Sequence[str], code: Code, beside: Mapping[str, Code]) -> list[str]:
-    texts = [text for each in (code, *beside.values()) for text in (*(text for _, text in each.statements), *each.results.values())]
+def _used(names: Sequence[str], code: Code, helper_functions: Mapping[str, Code]) -> list[str]:
+    """Return the names and prefixes that occur in the code of a function or of its helper functions."""
+    functions = (code, *helper_functions.values())
+    texts = [text for each in functions for text in (*dict(each.statements).values(), *each.results.values())]
     return [name for name in names if any(name in text for text in texts)]
 
 
@@ -110,39 +112,39 @@ def _python(parts: SourceFile) -> str:
 def _arrays(parts: SourceFile) -> str:
     """Return the module for a function of NumPy arrays, JAX arrays or PyTorch tensors."""
     module, value, count = MODULES[parts.code.target.name], parts.results[()], len(parts.wrt)
-    of_tensors = module == "torch"
+    is_torch = module == "torch"
 
-    def stacked(entries: Sequence[str]) -> str:
-        broadcast = f"{module}.broadcast_{'tensors' if of_tensors else 'arrays'}"
+    def stacked(entries: Sequence[str]) -> str:  # constants among the entries get the shape of the value
+        broadcast = f"{module}.broadcast_{'tensors' if is_torch else 'arrays'}"
         return f"{module}.stack({broadcast}({', '.join([value, *entries])})[1:])"
 
     returned = [value, stacked(parts.gradient)]
     notes = [f"the value; the gradient, with the derivatives with respect to {', '.join(parts.wrt)} along the first dimension."]
     if parts.order == 2:
-        shape = f"{value}.shape" if of_tensors else f"{module}.shape({value})"
+        shape = f"{value}.shape" if is_torch else f"{module}.shape({value})"
         returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{shape})")
         notes.append("The Hessian, along the first two dimensions.")
     return python_module(parts, notes, returned)
 
 
 def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[str]) -> str:
-    """Return a Python module with one function, whose docstring describes its arguments and, in ``notes``, what it returns."""
+    """Return a Python module with one function, which returns the expressions ``returned``; its docstring says so in ``notes``."""
     target = parts.code.target
     module = MODULES.get(target.name, "")
     converts = module in ("np", "jnp")
     arguments = "numbers or arrays" if converts else "tensors of one floating-point type" if module else "numbers"
-    start = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments if converts]
+    conversions = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments if converts]
     decorator = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
     helpers = [target.helpers[name] for name in parts.used(list(target.helpers))]
-    around = "\n".join([*start, *returned, decorator, *helpers])
-    imports = "\n".join(line for prefix, line in target.imports.items() if prefix in around or parts.used([prefix]))
-    body = [*start, *(f"{name} = {text}" for name, text in parts.code.statements), f"return {', '.join(returned)}"]
+    other_code = "\n".join([*conversions, *returned, decorator, *helpers])
+    imports = "\n".join(line for prefix, line in target.imports.items() if prefix in other_code or parts.used([prefix]))
+    body = [*conversions, *(f"{name} = {text}" for name, text in parts.code.statements), f"return {', '.join(returned)}"]
     lines = [
         f'"""{shown}: {parts.about}, written by autodiff {__version__}."""',
         *([f"\n{imports}"] if imports else []),
         *(f"\n\n{helper}".rstrip("\n") for helper in helpers),
-        *(f"\n\n{_defined(name, code)}" for name, code in parts.beside.items()),
+        *(f"\n\n{_python_function(name, code)}" for name, code in parts.helper_functions.items()),
         "",
         "",
         f"{decorator}def {parts.name}({', '.join(parts.arguments)}):",
@@ -159,7 +161,8 @@ def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[st
     return "\n".join(lines) + "\n"
 
 
-def _defined(name: str, code: Code) -> str:
+def _python_function(name: str, code: Code) -> str:
+    """Return the definition of a helper function."""
     statements, value = code.body
     body = [*(f"{own} = {text}" for own, text in statements), f"return {value}"]
     head = [f"def {name}({', '.join(code.variables.values())}):", f'    """{code.about}"""']
@@ -174,32 +177,31 @@ def python_tuple(entries: Sequence[str]) -> str:
 
 
 def _c(parts: SourceFile) -> str:
-    target, count = parts.code.target, len(parts.wrt)
-    arrays = ["grad", "hess"][: parts.order]
-    sizes = [str(count), f"{count}*{count}"]
-    helpers = [name for name in target.helpers if parts.used([f"{name}("])]
-    usage = [f"double {name}[{size}];" for name, size in zip(arrays, sizes, strict=False)]
+    """Return a file with a function that returns the value, and writes the derivatives into arrays that are its last arguments."""
+    count, hessian = len(parts.wrt), parts.hessian if parts.order == 2 else []
+    arrays = {"grad": f"{count}", "hess": f"{count}*{count}"} if hessian else {"grad": f"{count}"}
+    usage = [f"double {name}[{size}];" for name, size in arrays.items()]
     usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
-    body = _c_constants(parts.code, parts.code.statements)
-    body += [f"grad[{i}] = {text};" for i, text in enumerate(parts.gradient)]
-    if parts.order == 2:
-        body += [f"hess[{i}] = {text};" for i, text in enumerate(parts.hessian)]
-    body.append(f"return {parts.results[()]};")
-    order = f"grad: the gradient with respect to {', '.join(parts.wrt)}." + (
-        "  hess: the Hessian, row by row." if parts.order == 2 else ""
-    )
+    about_arrays = f"grad: the gradient with respect to {', '.join(parts.wrt)}."
+    about_arrays += "  hess: the Hessian, row by row." if hessian else ""
     arguments = [f"const double {name}" for name in parts.arguments] + [f"double *{name}" for name in arrays]
+    body = [
+        *_c_constants(parts.code, parts.code.statements),
+        *(f"grad[{i}] = {text};" for i, text in enumerate(parts.gradient)),
+        *(f"hess[{i}] = {text};" for i, text in enumerate(hessian)),
+        f"return {parts.results[()]};",
+    ]
     lines = [
         f"/* {parts.shown.replace('*/', '* /')}: {parts.about}, written by autodiff {__version__}.",
         " *",
         *(f" *     {line}" for line in usage),
         " *",
-        f" * {order}  Link with -lm.",
+        f" * {about_arrays}  Link with -lm.",
         " */",
         "#include <math.h>",
         "",
-        *(target.helpers[helper] for helper in helpers),
-        *(_c_function(name, code) for name, code in parts.beside.items()),
+        *(helper for name, helper in parts.code.target.helpers.items() if parts.used([f"{name}("])),
+        *(_c_function(name, code) for name, code in parts.helper_functions.items()),
         f"double {parts.name}({', '.join(arguments)})",
         "{",
         *(f"    {line}" for line in body),
@@ -209,6 +211,7 @@ def _c(parts: SourceFile) -> str:
 
 
 def _c_function(name: str, code: Code) -> str:
+    """Return the definition of a helper function."""
     arguments = ", ".join(f"const double {variable}" for variable in code.variables.values())
     statements, value = code.body
     head = [f"/* {code.about} */", f"static double {name}({arguments})", "{"]
@@ -216,6 +219,7 @@ def _c_function(name: str, code: Code) -> str:
 
 
 def _c_constants(code: Code, statements: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the statements as declarations of constants; a boolean is an ``int``."""
     return [f"const {'int' if name in code.flags else 'double'} {name} = {text};" for name, text in statements]
 
 
@@ -223,44 +227,45 @@ def _c_constants(code: Code, statements: Sequence[tuple[str, str]]) -> list[str]
 
 
 def _javascript(parts: SourceFile) -> str:
+    """Return a module with a function that returns an object with the value, the gradient and, for order 2, the Hessian."""
     # In a web page, an element with a script ends at the first closing tag, even inside a comment.
     shown = parts.shown.replace("*/", "* /").replace("</", "< /").replace("<!--", "< !--")
-    results, types = {"value": parts.results[()], "grad": _list(parts.gradient)}, "value: number, grad: number[]"
-    about = f"the value; grad: the derivatives with respect to {', '.join(parts.wrt)}"
+    results = {"value": parts.results[()], "grad": javascript_list(parts.gradient)}
+    types = "value: number, grad: number[]"
+    about_results = f"the value; grad: the derivatives with respect to {', '.join(parts.wrt)}"
     if parts.order == 2:
-        results["hessian"], types = _list([_list(row) for row in parts.rows]), f"{types}, hessian: number[][]"
-        about += "; hessian: the rows of the Hessian"
-    returned = f"{{{', '.join(name if text == name else f'{name}: {text}' for name, text in results.items())}}}"
+        results["hessian"] = javascript_list(map(javascript_list, parts.rows))
+        types += ", hessian: number[][]"
+        about_results += "; hessian: the rows of the Hessian"
+    returned = ", ".join(name if text == name else f"{name}: {text}" for name, text in results.items())
     lines = [
         "/**",
         f" * {shown}: {parts.about}, written by autodiff {__version__}.",
         " *",
         *(f" * @param {{number}} {name}" for name in parts.arguments),
-        f" * @returns {{{{{types}}}}} {about}.",
+        f" * @returns {{{{{types}}}}} {about_results}.",
         " */",
-        f"export {_javascript_body(parts.name, parts.code, parts.beside, returned)}",
+        f"export {javascript_functions(parts.name, parts.code, parts.helper_functions, f'{{{returned}}}')}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def javascript_list(name: str, code: Code, beside: Mapping[str, Code]) -> str:
-    """Return a JavaScript function that returns the list of all results, and the helper functions that it calls."""
-    return _javascript_body(name, code, beside, _list(list(code.results.values()))) + "\n"
-
-
-def _javascript_body(name: str, code: Code, beside: Mapping[str, Code], returned: str) -> str:
+def javascript_functions(name: str, code: Code, helper_functions: Mapping[str, Code], returned: str) -> str:
+    """Return a JavaScript function that returns the expression ``returned``, followed by its helper functions."""
+    helpers = [helper for own, helper in code.target.helpers.items() if _used([f"{own}("], code, helper_functions)]
     lines = [
         _javascript_function(name, code, code.statements, returned),
-        *(f"\n{helper}".rstrip("\n") for own, helper in code.target.helpers.items() if _used([f"{own}("], code, beside)),
-        *(f"\n/** {each.about} */\n{_javascript_function(own, each, *each.body)}" for own, each in beside.items()),
+        *(f"\n{helper}".rstrip("\n") for helper in helpers),
+        *(f"\n/** {each.about} */\n{_javascript_function(own, each, *each.body)}" for own, each in helper_functions.items()),
     ]
     return "\n".join(lines)
 
 
 def _javascript_function(name: str, code: Code, statements: Sequence[tuple[str, str]], returned: str) -> str:
+    """Return a function of the variables of the code that runs statements and returns an expression."""
     head = f"function {name}({', '.join(code.variables.values())}) {{"
     return "\n".join([head, *(f"    const {own} = {text};" for own, text in statements), f"    return {returned};", "}"])
 
 
-def _list(entries: Sequence[str]) -> str:
+def javascript_list(entries: Iterable[str]) -> str:
     return f"[{', '.join(entries)}]"

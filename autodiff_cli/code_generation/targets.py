@@ -77,7 +77,7 @@ class Target:
 
 
 def _read(name: str) -> Target:
-    """Return the target language of a file in ``languages/``."""
+    """Read the target language of this name from its file in ``languages/``."""
     text = (files("autodiff_cli.code_generation") / "languages" / f"{name}.toml").read_text(encoding="utf-8")
     entries: dict[str, Any] = tomllib.loads(text)
     functions = _calls(entries.pop("calls")) | entries.pop("functions", {})
@@ -86,6 +86,7 @@ def _read(name: str) -> Target:
 
 
 def _calls(table: Mapping[str, str]) -> dict[str, str]:
+    """Return the template of each function; a table has the functions by template, where ``{name}`` stands for the function."""
     return {each: call.replace("{name}", each) for call, names in table.items() for each in names.split()}
 
 
