@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from autodiff_cli.explanation.local_derivatives import ARRIVING, filled_in, holds, number, number_of, product
-from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation
+from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, call_tree, name_tree, names_in, new_token, new_tree, number_tree, unparse, walk
 from autodiff_cli.postorder import postorder
@@ -23,39 +23,47 @@ def multiplied_out(result: Explanation) -> dict[str, Syntax]:
         return {}
     values = {line.name: line.value for line in result.forward}
     shapes = {name: np.shape(value) for name, value in values.items() if value is not None}
-    chains: dict[str, Syntax | None] = {result.output: number_tree("1")}
-    for step in result.sweep.steps:
+    chains = _chains(result.output, result.sweep.steps, shapes)
+    unnamed = _unnamed_tensors(result.forward)
+    formulas: dict[str, Syntax] = {}
+    for gradient in result.sweep.accumulated:
+        chain = chains.get(gradient.name)
+        formula = None if chain is None else filled_in(_with_ones(chain, np.shape(gradient.value), shapes), unnamed)
+        if formula is not None and _size(formula) <= _LONGEST and holds(formula, values, gradient.value):
+            formulas[gradient.name] = formula
+    return formulas
+
+
+def _chains(output: str, steps: Iterable[ExplainedStep], shapes: Mapping[str, Shape]) -> dict[str, Syntax | None]:
+    """Return the gradients as formulas of all tensors, by name of the tensor; ``None`` if a rule has no formula."""
+    chains: dict[str, Syntax | None] = {output: number_tree("1")}
+    for step in steps:
         for part in step.contributions:
             chain = _downstream(chains.get(step.names[0]), step, part, shapes)
             before = chains.get(part.to)
             if part.before is not None and chain is not None:
                 chain = None if before is None else new_tree("add", before, chain)
             chains[part.to] = chain
+    return chains
+
+
+def _unnamed_tensors(lines: Sequence[ForwardLine]) -> dict[str, Syntax]:
+    """Return the tensors without a name in the program, ``%1`` and so on, as expressions of the program."""
     unnamed: dict[str, Syntax] = {}
-    inside = {line.name.rpartition(".")[0] for line in result.forward if not line.expression}
-    for line in result.forward:
+    functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}
+    for line in lines:
         if line.name.startswith("%"):  # the operations inside of a function are not those of the program
-            is_function = line.name in inside and line.call is None
+            is_function = line.name in functions and line.call is None
             unnamed[line.name] = parse(line.expression).children[0] if is_function else filled_in(line.operation, unnamed)
-    formulas: dict[str, Syntax] = {}
-    for gradient in result.sweep.accumulated:
-        chain = chains.get(gradient.name)
-        formula = None if chain is None else filled_in(_whole(chain, np.shape(gradient.value), shapes), unnamed)
-        if formula is not None and _size(formula) <= _LONGEST and holds(formula, values, gradient.value):
-            formulas[gradient.name] = formula
-    return formulas
+    return unnamed
 
 
 def _downstream(
     upstream: Syntax | None, step: ExplainedStep, part: CotangentContribution, shapes: Mapping[str, Shape]
 ) -> Syntax | None:
-    """Return the contribution of a step to the gradient of an input as a formula.
+    """Return the contribution of a step to the gradient of an input as a formula, or ``None`` if it has none.
 
-    Args:
-        upstream: the formula of the gradient of the output of the step.
-        step: the step.
-        part: its contribution.
-        shapes: the shapes of tensors by name.
+    ``upstream`` is the formula of the gradient of its output, or ``None``; ``shapes`` contains the shapes of tensors by name.
     """
     shape = np.shape(step.gradients[0])
     if upstream is None or len(step.names) > 1:
@@ -64,14 +72,14 @@ def _downstream(
         if part.formula is None:
             return None
         chain = part.formula if number_of(upstream) == 1 else product(upstream, part.formula)
-        return call_tree("sum", _whole(chain, shape, shapes)) if part.is_broadcast and np.shape(part.value) == () else chain
+        return call_tree("sum", _with_ones(chain, shape, shapes)) if part.is_broadcast and np.shape(part.value) == () else chain
     if part.formula is not None:
-        return filled_in(part.formula, {ARRIVING: _whole(upstream, shape, shapes)})
-    return _by_words(upstream, step.operation, part, shapes)
+        return filled_in(part.formula, {ARRIVING: _with_ones(upstream, shape, shapes)})
+    return _by_operation(upstream, step.operation, part, shapes)
 
 
-def _by_words(upstream: Syntax, operation: Syntax, part: CotangentContribution, shapes: Mapping[str, Shape]) -> Syntax | None:
-    """Return the contribution of an operation whose rule is described in words, or ``None`` if it is none of the usual ones."""
+def _by_operation(upstream: Syntax, operation: Syntax, part: CotangentContribution, shapes: Mapping[str, Shape]) -> Syntax | None:
+    """Return the contribution of an operation whose rule has words in place of a formula; ``None`` for an unusual operation."""
     name = operation.children[0].text if operation.kind == "call" else operation.kind
     shape, has_dim = np.shape(part.value), operation.kind == "call" and len(operation.children[1].children) > 1
     if name in ("sum", "mean") and shape and not has_dim:
@@ -84,14 +92,14 @@ def _by_words(upstream: Syntax, operation: Syntax, part: CotangentContribution, 
     if name == "trace":
         return product(upstream, call_tree("eye", number(shape[0])))
     if name in ("t", "attribute"):
-        return new_tree("attribute", _whole(upstream, shape[::-1], shapes), new_token("NAME", "T"))
+        return new_tree("attribute", _with_ones(upstream, shape[::-1], shapes), new_token("NAME", "T"))
     if name in ("squeeze", "unsqueeze", "reshape") and shape:
-        return call_tree("reshape", _whole(upstream, shape, shapes), new_tree("list", *map(number, shape)))
+        return call_tree("reshape", _with_ones(upstream, shape, shapes), new_tree("list", *map(number, shape)))
     return None
 
 
-def _whole(chain: Syntax, shape: Shape, shapes: Mapping[str, Shape]) -> Syntax:
-    """Multiply a formula of numbers, which stands for a gradient with equal elements, by ones of the shape of the gradient."""
+def _with_ones(chain: Syntax, shape: Shape, shapes: Mapping[str, Shape]) -> Syntax:
+    """Multiply a formula of numbers, but not of arrays, for a gradient with equal elements by ones of the gradient's shape."""
     is_array = any(shapes.get(name) for name in names_in(chain)) or any(node.kind == "call" for node in walk(chain))
     if not shape or is_array:
         return chain

@@ -8,22 +8,17 @@ from dataclasses import replace
 
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLine, Sweep
-from autodiff_cli.explanation.sentences import (
-    LEGEND,
-    MOST_STEPS,
-    EquationText,
-    Latex,
-    Plain,
-    Sentence,
-    abbreviated,
-    accumulated,
-    sentences,
-)
+from autodiff_cli.explanation.sentences import EquationText, Latex, Plain, Sentence, abbreviated, accumulated, sentences
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import escaped, unnamed_letter
 from autodiff_cli.report.table import MOST_ROWS
 from autodiff_cli.wording import plural
 
+_MOST_STEPS = 60
+"""The largest number of steps that a page shows; of more steps, it shows the first and the last ones."""
+_LEGEND = (
+    "Each step shows the upstream gradient, the local derivative of its operation, and their product (the downstream gradient)."
+)
 _WIDEST = 64
 """The approximate maximum number of characters of an equation on one line."""
 
@@ -37,7 +32,7 @@ def page(style: str, result: Explanation, precision: int) -> str:
 
 
 class Page:
-    """A Markdown page.  Subclasses write the parts of the page in other formats."""
+    """A Markdown page.  Subclasses write the parts of the page in other formats; ``none`` is the text of a missing gradient."""
 
     none = "None"
 
@@ -55,32 +50,31 @@ class Page:
             self.paragraph("The output does not depend on a variable through recorded operations.")
             return
         self.heading("Backward")
-        start = self.math(f"{self.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
+        start = self.math(f"{self.notation.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
         named = f"{self.name(result.symbol)} is the result, {self.name(result.output)}. "
-        self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {LEGEND}")
+        self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {_LEGEND}")
         self.sweep(result.sweep)
         self.heading(f"Accumulated in {self.code('.grad')}")
         gradients = result.sweep.accumulated
-        self.results([accumulated(self.grad_of(g.name), result.symbol, g, self.notation, self.none) for g in gradients])
-        chains = [(self.derivative(result.symbol, g.name), g.chain) for g in gradients if g.chain is not None]
+        self.equations([accumulated(self.grad_of(g.name), result.symbol, g, self.notation, self.none) for g in gradients])
+        chains = [(self.notation.derivative(result.symbol, g.name), g.chain) for g in gradients if g.chain is not None]
         if chains:
             self.heading("The chain rule multiplied out")
-            self.results([EquationText(left, [self.notation.formula(chain)]) for left, chain in chains])
+            self.equations([EquationText(left, [self.notation.formula(chain)]) for left, chain in chains])
 
     def sweep(self, sweep: Sweep) -> None:
-        for item in abbreviated([*enumerate(sweep.steps, 1)], MOST_STEPS):
+        """Write the steps of the backward pass; of many, only the first and the last ones."""
+        for item in abbreviated([*enumerate(sweep.steps, 1)], _MOST_STEPS):
             if isinstance(item, int):
                 self.paragraph(f"... {plural(item, 'more step')} ...")
             else:
                 number, step = item
                 self.step(number, step, sentences(sweep, step, self.notation))
 
-    def derivative(self, target: str, by: str) -> str:
-        return self.notation.derivative(target, by)
-
     # The parts of the page in Markdown
 
     def opening(self, result: Explanation) -> None:
+        """Write the expression and the values of its variables."""
         self.lines.append(f"# {self.code(result.expression)}")
         at = ", ".join(self.code(f"{name} = {self.notation.number(value)}") for name, value in result.given.items())
         if at:
@@ -102,31 +96,37 @@ class Page:
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
             cells += ["" if line.value is None else self.notation.number(line.value), line.shape][: len(heads) - 2]
-            self.lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+            escaped_cells = [cell.replace("|", r"\|") for cell in cells]
+            self.lines.append(f"| {' | '.join(escaped_cells)} |")
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
+        """Write a step of the backward pass: its number, its operation, its node, and the sentences about it."""
         title = self.notation.equation(", ".join(step.names), step.operation)
         self.lines += ["", f"**{number}.** {self.code(title)} ({step.grad_fn})", ""]
         self.lines += [f"- {self._equation(sentence) if isinstance(sentence, EquationText) else sentence}" for sentence in said]
 
-    def _equation(self, said: EquationText) -> str:
-        text = self.code(f"{said.left} {'+=' if said.adds else '='} {' = '.join(said.sides)}")
-        return f"{text}, {said.remark}" if said.remark else text
+    def _equation(self, equation: EquationText) -> str:
+        """Return an equation as code, followed by its remark."""
+        text = self.code(f"{equation.left} {'+=' if equation.adds else '='} {' = '.join(equation.sides)}")
+        return f"{text}, {equation.remark}" if equation.remark else text
 
-    def results(self, equations: Sequence[EquationText]) -> None:
-        for said in equations:
-            self.paragraph(self._equation(said))
+    def equations(self, equations: Sequence[EquationText]) -> None:
+        for equation in equations:
+            self.paragraph(self._equation(equation))
 
     def grad_of(self, name: str) -> str:
         return f"{name}.grad"
 
     def math(self, text: str) -> str:
+        """Return a formula inside a sentence."""
         return self.code(text)
 
     def name(self, text: str) -> str:
+        """Return the name of a tensor inside a sentence."""
         return self.code(text)
 
     def code(self, text: str) -> str:
+        """Return a text of the program inside a sentence, with a delimiter that it does not contain."""
         text = " ".join(text.split())
         return f"`` {text} ``" if "`" in text else f"`{text}`"
 
@@ -140,8 +140,9 @@ class _LatexPage(Page):
     none = r"\texttt{None}"
 
     def opening(self, result: Explanation) -> None:
-        written = re.findall(r"[^\W\d]\w*", result.expression)
-        self.notation = Latex(self.precision, unnamed_letter(filter(None, (*written, result.symbol))))
+        """Write the preamble, and the formula with the values of its variables; choose the letter of unnamed tensors."""
+        names = re.findall(r"[^\W\d]\w*", result.expression)
+        self.notation = Latex(self.precision, unnamed_letter(filter(None, (*names, result.symbol))))
         self.lines += [
             r"\documentclass{article}",
             r"\usepackage[margin=25mm]{geometry}",
@@ -161,6 +162,7 @@ class _LatexPage(Page):
         self.lines += ["", rf"\section*{{{text}}}"]
 
     def table(self, lines: Sequence[ForwardLine]) -> None:
+        """Write the forward pass as aligned equations: name, operation, and value with its shape."""
         rows = []
         for line in abbreviated(lines, MOST_ROWS):
             if isinstance(line, int):
@@ -175,10 +177,12 @@ class _LatexPage(Page):
         self._aligned(rows, "alignat*}{3")
 
     def _aligned(self, rows: Sequence[str], kind: str = "align*") -> None:
+        """Write rows in an environment of amsmath; ``kind`` is its name, with ``}{3`` after it if it has the argument 3."""
         name = kind.partition("}")[0]
         self.lines += [rf"\begin{{{kind}}}", *(f"{row} \\\\" for row in rows[:-1]), rows[-1], rf"\end{{{name}}}"]
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
+        """Write a step of the backward pass; its sentences are rows among the equations."""
         title = self.notation.equation(", ".join(step.names), step.operation)
         self.lines += ["", r"\medskip", rf"\textbf{{{number}.}} ${title}$ \hfill \texttt{{{escaped(step.grad_fn)}}}"]
         rows: list[str] = []
@@ -186,15 +190,15 @@ class _LatexPage(Page):
             rows += self._rows(sentence) if isinstance(sentence, EquationText) else [rf"&\text{{{self._words(sentence)}}}"]
         self._aligned(rows)
 
-    def _rows(self, said: EquationText) -> list[str]:
+    def _rows(self, equation: EquationText) -> list[str]:
         """Return the rows of an equation: a single row if the sides fit, else one row for each side."""
-        sign = r"\mathrel{+}=" if said.adds else "="
-        remark = rf" \quad \text{{{self._words(said.remark)}}}" if said.remark else ""
-        first, *others = said.sides
-        seen = re.sub(r"\\[a-z]+|[{}\s]", "", "".join(said.sides))
-        if len(seen) <= _WIDEST:
-            return [f"{said.left} &{sign} {' = '.join(said.sides)}{remark}"]
-        return [f"{said.left} &{sign} {first}{remark}", *(f"&= {side}" for side in others)]
+        sign = r"\mathrel{+}=" if equation.adds else "="
+        remark = rf" \quad \text{{{self._words(equation.remark)}}}" if equation.remark else ""
+        first, *others = equation.sides
+        visible = re.sub(r"\\[a-z]+|[{}\s]", "", "".join(equation.sides))  # without commands, braces and spaces
+        if len(visible) <= _WIDEST:
+            return [f"{equation.left} &{sign} {' = '.join(equation.sides)}{remark}"]
+        return [f"{equation.left} &{sign} {first}{remark}", *(f"&= {side}" for side in others)]
 
     def _words(self, text: str) -> str:
         """Return a sentence in LaTeX, with the names between backticks in math mode."""
@@ -202,13 +206,15 @@ class _LatexPage(Page):
         return "".join(self.name(part) if i % 2 else self._prose(part) for i, part in enumerate(parts))
 
     def _prose(self, text: str) -> str:
+        """Return words in LaTeX, with names such as ``%2.1`` in math mode."""
         pieces = re.split(r"(%[\d.]+)", text)
         return "".join(self.name(piece) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
 
-    def results(self, equations: Sequence[EquationText]) -> None:
-        for said in equations:
-            remark = [rf"&\text{{{self._words(said.remark)}}}"] if said.remark else []
-            self._aligned([*self._rows(replace(said, remark="")), *remark])
+    def equations(self, equations: Sequence[EquationText]) -> None:
+        """Write equations, each with its remark below."""
+        for equation in equations:
+            remark = [rf"&\text{{{self._words(equation.remark)}}}"] if equation.remark else []
+            self._aligned([*self._rows(replace(equation, remark="")), *remark])
 
     def grad_of(self, name: str) -> str:
         return rf"{self.notation.name(name)}\texttt{{.grad}}"

@@ -65,15 +65,7 @@ def explain(
 
 
 class _Explainer:
-    """The builder of the explanation of one evaluation.
-
-    Args:
-        evaluation: the evaluation, whose backward pass has not run.
-
-    Attributes:
-        leaves: the variables.
-        names: the names of all tensors.
-    """
+    """The builder of the explanation of an evaluation whose backward pass has not run; ``names`` are those of all tensors."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
@@ -91,37 +83,32 @@ class _Explainer:
         result.forward = forward
         result.grad = {name: np.zeros(leaf.shape, leaf.dtype)[()] for name, leaf in self.leaves.items()}
         if evaluation.differentiable and self.leaves:
-            visits = self.backward(result.grad)
+            gradients, visits = self.backward()
+            result.grad |= gradients
             result.sweep = self.sweep(result, visits, {line.node: line.operation for line in forward if line.node is not None})
-            for name, chain in multiplied_out(result).items():
-                result.sweep.accumulated[list(self.leaves).index(name)].chain = chain
+            chains = multiplied_out(result)
+            for gradient in result.sweep.accumulated:
+                gradient.chain = chains.get(gradient.name)
         return result
 
     def symbol(self) -> str:
         """Return the name of the result in derivatives: its own name, or a letter that the program does not use."""
         evaluator = self.evaluation.evaluator
         used = {*evaluator.names, *evaluator.functions, *self.evaluation.leaves}
-        called = self.names.of_tensor(self.evaluation.output)
+        name = self.names.of_tensor(self.evaluation.output)
         letters = [text for text in ("z", "w", "out", "result") if text not in used]
-        return letters[0] if called.startswith("%") and letters else called
+        return letters[0] if name.startswith("%") and letters else name
 
-    def backward(self, gradients: dict[str, Array]) -> list[Visit]:
-        """Run the backward pass, store the gradient of each variable that has one, and return the visits of nodes."""
+    def backward(self) -> tuple[dict[str, Array], list[Visit]]:
+        """Run the backward pass; return the gradient of each variable that has one, and the visits of nodes."""
         visits: list[Visit] = []
         leaves = list(self.leaves.values())
         with observing(visits.append):
             results = grad(self.evaluation.output, leaves, self.evaluation.gradient, retain_graph=True, allow_unused=True)
-        gradients |= {name: g._data for name, g in zip(self.leaves, results, strict=True) if g is not None}
-        return visits
+        return {name: g._data for name, g in zip(self.leaves, results, strict=True) if g is not None}, visits
 
     def sweep(self, result: Explanation, visits: Sequence[Visit], operations: Mapping[Node, Syntax]) -> Sweep:
-        """Return the steps of the backward pass, and the parts of each gradient.
-
-        Args:
-            result: the explanation, which has the gradients.
-            visits: the visits of nodes.
-            operations: the operations that the forward pass shows, by node.
-        """
+        """Return the steps of the backward pass with the operations of the forward pass, and the parts of each gradient."""
         output, start = self.evaluation.output, self.evaluation.gradient
         sweep = Sweep(result.symbol, np.ones(output.shape, output.dtype)[()] if start is None else start._data)
         steps = Steps(self.names, self.evaluation.evaluator.functions, operations)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -49,12 +49,17 @@ _OTHERS = {
     "square_minus_one": "2*x",
 }
 """Formulas of primitives and nodes whose declaration does not contain a formula that can be evaluated."""
-_WITH = re.compile(r"(?:with (?P<a>\w+) = (?P<b>[^:]*): (?P<c>.*))|(?:(?P<d>.*) with (?P<e>\w+) = (?P<f>.*))")
+_WITH_BEFORE = re.compile(r"with (?P<name>\w+) = (?P<meaning>[^:]*): (?P<formula>.*)")
+_WITH_AFTER = re.compile(r"(?P<formula>.*) with (?P<name>\w+) = (?P<meaning>.*)")
+"""The two forms of an abbreviation: ``with s = sigmoid(x): s*(1 - s)`` and ``s*(1 - s) with s = sigmoid(x)``."""
 
 
 @cache
 def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormula]:
-    """Return the declared derivatives by parameter: expressions in the parameters and ``g``, or prose."""
+    """Return the declared derivatives by parameter: expressions in the parameters and ``g``, or prose.
+
+    A declaration has one formula for each parameter, or ``by x: formula`` for one of them; a node may have a formula of its own.
+    """
     by = [primitive.parameters[i] for i in primitive.differentiable_args]
     if primitive.partial is not None:
         return {name: primitive.partial(name) for name in by}
@@ -63,10 +68,9 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormul
     only = re.match(r"by (\w+): ", text)
     if only:
         return {only[1]: _formula(text[only.end() :], primitive)} if only[1] in by else {}
-    defined = _WITH.fullmatch(text)
-    if defined:
-        name, meaning, text = defined["a"] or defined["e"], defined["b"] or defined["f"], defined["c"] or defined["d"]
-        text = re.sub(rf"\b{name}\b", f"({meaning})", text)
+    abbreviation = _WITH_BEFORE.fullmatch(text) or _WITH_AFTER.fullmatch(text)
+    if abbreviation:
+        text = re.sub(rf"\b{abbreviation['name']}\b", f"({abbreviation['meaning']})", abbreviation["formula"])
     return {name: _formula(part, primitive) for name, part in _by_parameter(text, by, primitive).items() if part}
 
 
@@ -85,9 +89,10 @@ def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, s
 
 
 def _formula(text: str, primitive: Primitive) -> DerivativeFormula:
-    chosen = re.fullmatch(r"(.*) where (.*) else (.*)", text)
+    """Parse a formula, which may be ``x where condition else y``; return the text if it is not an expression of the parameters."""
+    choice = re.fullmatch(r"(.*) where (.*) else (.*)", text)
     try:
-        (tree,) = parse("({}) if ({}) else ({})".format(*chosen.groups()) if chosen else text).children
+        (tree,) = parse("({}) if ({}) else ({})".format(*choice.groups()) if choice else text).children
     except (ParseError, ValueError):
         return text
     return tree if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT} else text
@@ -97,12 +102,7 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
     """Return whether a formula, evaluated at the arguments, equals the local derivative of the VJP rule.
 
     A formula may differ from the rule at a kink, where the rule follows a convention.  It may also differ if one declaration
-    describes several operations.
-
-    Args:
-        tree: the formula.
-        values: the arguments by parameter; ``None`` for an unknown value.
-        local: the local derivative of the VJP rule.
+    describes several operations.  ``values`` contains the arguments by parameter, ``None`` for an unknown value.
     """
     operands = {name: value for name, value in values.items() if name in names_in(tree)}
     if any(value is None for value in operands.values()):
@@ -113,8 +113,8 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
             machine.names.update({name: machine.tensors.as_tensor(_plain(value)) for name, value in operands.items()})
             computed = np.asarray(machine.tensors.as_tensor(machine.evaluate(tree))._data, np.float64)
             expected = np.asarray(local, np.float64)
-            few = np.asarray(local).dtype.itemsize < 8
-            return bool(np.all(np.isclose(computed, expected, rtol=1e-4 if few else 1e-7, atol=1e-300, equal_nan=True)))
+            tolerance = 1e-4 if np.asarray(local).dtype.itemsize < 8 else 1e-7  # float32 has half of the digits
+            return bool(np.all(np.isclose(computed, expected, rtol=tolerance, atol=1e-300, equal_nan=True)))
     except (AutodiffError, ValueError):
         return False
 
@@ -133,6 +133,7 @@ def convention(node: Node, values: Mapping[str, Any]) -> str | None:
 
 
 def _plain(value: object) -> object:
+    """Return an argument without its tensor, an array as nested lists."""
     value = raw(value)
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
@@ -163,21 +164,16 @@ def _shorter(tree: Syntax) -> Syntax:
         folded = _folded(tree.kind, first, second)
         return tree if folded is None else number(folded)
     row = exact(tree.kind, pattern(first), pattern(second))
-    if row is not None and not isinstance(row[1], tuple):
-        return parts["xy".index(row[1])] if isinstance(row[1], str) else number(row[1])
+    replacement = None if row is None else row[1]
+    if replacement is not None and not isinstance(replacement, tuple):  # an operand, ``x`` or ``y``, or a number
+        return parts["xy".index(replacement)] if isinstance(replacement, str) else number(replacement)
     # x + 0 = x and x*0 = 0 do not hold for all floats, but they make a formula easier to read.
     if tree.kind == "add" and 0 in numbers:
         return parts[1 if first == 0 else 0]
     return number(0.0) if tree.kind == "mul" and 0 in numbers else tree
 
 
-_FOLD: dict[str, Callable[[float, float], Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "pow": operator.pow,
-}
+_FOLD = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow}
 
 
 def _folded(kind: str, a: float, b: float) -> float | None:
@@ -189,7 +185,8 @@ def _folded(kind: str, a: float, b: float) -> float | None:
     if isinstance(value, complex) or not math.isfinite(value):
         return None
     short = float(f"{value:.12g}")  # 0.1*3 is shown as 0.3
-    return short if len(f"{short:g}") <= (3 if kind == "div" else 6) and float(f"{short:g}") == short else None
+    most_digits = 3 if kind == "div" else 6  # 1/8 remains a quotient
+    return short if len(f"{short:g}") <= most_digits and float(f"{short:g}") == short else None
 
 
 def number_of(tree: Syntax) -> float | None:
@@ -211,7 +208,7 @@ def number(value: float) -> Syntax:
 
 
 def product(first: Syntax, second: Syntax) -> Syntax:
-    """Return the product of a factor and a product, without parentheses."""
+    """Return the product of two trees without parentheses: ``a`` times ``b*c`` is ``a*b*c``."""
     factors = []
     while second.kind == "mul":
         factors.append(second.children[1])
@@ -222,7 +219,7 @@ def product(first: Syntax, second: Syntax) -> Syntax:
 
 
 def renamed(text: str, operands: Mapping[str, str]) -> str:
-    """Replace the parameters in prose with operands."""
+    """Return prose in which operands replace the parameters."""
     if not operands:
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, operands))})\b", lambda match: operands[match[1]], text)

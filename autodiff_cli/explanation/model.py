@@ -95,7 +95,7 @@ class CotangentContribution:
     def summed(self) -> tuple[int, ...]:
         """The dimensions over which ``part`` is summed to get the shape of the input."""
         shape, target = np.shape(self.part), np.shape(self.value)
-        new = len(shape) - len(target)
+        new = len(shape) - len(target)  # the number of dimensions that the input does not have
         return tuple(d for d in range(len(shape)) if d < new or shape[d] != target[d - new])
 
     def to_dict(self) -> dict[str, object]:
@@ -132,6 +132,7 @@ class ExplainedStep:
     selects: bool = False
 
     def to_dict(self) -> dict[str, object]:
+        """Return the step for JSON; name and gradient are lists if the node has several outputs."""
         several = len(self.names) > 1
         return {
             "name": self.names if several else self.names[0],
@@ -219,6 +220,7 @@ class Explanation(DerivativeResult):
         ]
 
     def content(self) -> Record:
+        """Return the forward pass, the backward pass and the gradients for JSON."""
         sweep = self.sweep
         return {
             "expression": self.expression,

@@ -72,7 +72,7 @@ class TensorNames:
         return name if self._used[name] == 1 else name + str(self._used[name]).translate(_SUBSCRIPTS)
 
     def add(self, row: NamedTensor) -> None:
-        """Add a tensor."""
+        """Add a tensor with its name, its value and the step that computed it."""
         name, _, tensor = row
         self.rows.append(row)
         self._of_tensor[id(tensor)] = name
@@ -112,7 +112,7 @@ class TensorNames:
             self.keep(tensor._edge, tensor._data)
 
     def name(self, node: Node, name: str = "") -> str:
-        """Name the outputs of a node, and return the name; the default name is ``%`` and the next number."""
+        """Name the outputs of a node, several as ``name[0]``, ``name[1]``, and return the name: by default, ``%`` and a number."""
         if not name:
             self._unnamed += 1
             name = f"%{self._unnamed}"
@@ -124,18 +124,14 @@ class TensorNames:
         return name
 
     def name_inside(self, nodes: Iterable[Node]) -> dict[str, list[tuple[str, Node]]]:
-        """Name the nodes inside functions; return the names and nodes, by the name of the function's result.
-
-        Args:
-            nodes: all nodes that the output depends on, in the order in which they were recorded.
-        """
-        own = sorted((row.tensor._edge[0].sequence_nr, row.name) for row in self.rows if row.tensor._edge is not None)
-        numbers = [sequence for sequence, _ in own]
+        """Name the nodes inside functions among all nodes, in recorded order; return them by the name of the function's result."""
+        results = sorted((row.tensor._edge[0].sequence_nr, row.name) for row in self.rows if row.tensor._edge is not None)
+        numbers = [sequence for sequence, _ in results]
         named = {edge[0] for edge in self._of_edge}
         inside: dict[str, list[tuple[str, Node]]] = {}
         for node in nodes:
-            if node not in named:
-                owner = own[min(bisect_left(numbers, node.sequence_nr), len(own) - 1)][1]
+            if node not in named:  # it belongs to the function whose result was recorded next
+                _, owner = results[min(bisect_left(numbers, node.sequence_nr), len(results) - 1)]
                 members = inside.setdefault(owner, [])
                 members.append((self.name(node, f"{owner}.{len(members) + 1}"), node))
         return inside

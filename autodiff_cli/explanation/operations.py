@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.node import Edge, Node, leaf_edge
-from autodiff_cli.autograd.primitives.primitive import PRIMITIVES
+from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.autograd.tensor import Tensor, root_of
 from autodiff_cli.evaluation import note_phrases
@@ -25,6 +25,7 @@ from autodiff_cli.language.tree import Syntax, arguments, binding, call_tree, ke
 UNKNOWN = "constant"
 """The placeholder for an operand that was not saved."""
 _MOST_ELEMENTS, _MOST_TEXT = 4, 40
+"""The largest number of elements of an array, and the largest length of another constant, that is written out."""
 _PRODUCTS = ("mm", "mv", "bmm", "dot")
 """Primitives that are written with the operator ``@``, as ``matmul`` is."""
 
@@ -38,11 +39,7 @@ class NodeOperations:
     # The forward pass
 
     def learn(self, nodes: Sequence[Node]) -> None:
-        """Find the values of the outputs of nodes: take saved values, and recompute the others.
-
-        Args:
-            nodes: the nodes, in the order in which they were recorded.
-        """
+        """Store the values of nodes, in recorded order, in ``names``: take saved values, and recompute the others."""
         for value in [value for node in nodes for value in saved(node).values()]:
             if isinstance(value, Tensor):
                 self.names.keep_tensor(value)
@@ -58,15 +55,11 @@ class NodeOperations:
                     self.names.keep((node, 0), result)
 
     def forward(self, nodes: Sequence[Node]) -> list[ForwardLine]:
-        """Return the lines of the program, including the operations inside its functions.
-
-        Args:
-            nodes: all nodes that the output depends on, in the order in which they were recorded.
-        """
+        """Return the lines of the program, and of the operations inside its functions among all nodes, in recorded order."""
         inside = self.names.name_inside(nodes)
         lines = []
         for name, expression, tensor in self.names.rows:
-            lines += [self._line(operation, node) for operation, node in inside.pop(name, [])]
+            lines += [ForwardLine(own, self.of_node(node), self.names.value((node, 0)), node) for own, node in inside.pop(name, [])]
             line = ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression)
             line.call = self.names.calls.get(id(tensor))
             lines.append(line)
@@ -79,35 +72,25 @@ class NodeOperations:
             return name_tree(expression)
         return self._of_step(step) if node is None or _is_single_node(step, node) else self.of_node(node)
 
-    def _line(self, name: str, node: Node) -> ForwardLine:
-        return ForwardLine(name, self.of_node(node), self.names.value((node, 0)), node)
-
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step, with its operands replaced by their names."""
         tree = step.tree
         if binding(tree) is not None:
             return tree
-        trees, values = note_phrases.argument_trees(step), _flat(step)
+        trees, values = _operand_trees(step), _flat(step)
         if tree.kind in ("index", "attribute"):
-            trees, values = tree.children[:1], values[:1]
-        elif tree.kind == "comparison" and len(tree.children) == 3:
-            trees = tree.children[::2]
-        elif not trees and tree.kind in ("call", "list"):
-            trees = tree.children if tree.kind == "list" else arguments(tree)
-        if (
-            len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.inputs), None), (list, tuple))
-        ):  # stack([x, y])
-            trees = trees[0].children
+            values = values[:1]
         if len(trees) != len(values):
             return tree
         names = {}
         for part, value in zip(trees, values, strict=True):
-            called = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
-            if called:
-                names[id(part)] = name_tree(called)
-            elif isinstance(value, (int, float)) and not isinstance(value, bool) and part.kind == "name":
-                names[id(part)] = part if part.children[0].text in ("pi", "e", "inf", "nan") else number(float(value))
-        return replaced(tree, names, 4)
+            name = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
+            is_constant = isinstance(value, (int, float)) and not isinstance(value, bool) and part.kind == "name"
+            if name:
+                names[id(part)] = name_tree(name)
+            elif is_constant and part.children[0].text not in ("pi", "e", "inf", "nan"):
+                names[id(part)] = number(float(value))
+        return replaced(tree, names, 4)  # an operand is at most 4 levels deep: call, arguments, keyword or list, item
 
     # Operations of nodes
 
@@ -120,18 +103,12 @@ class NodeOperations:
         return {key: value for key, (_, value) in self._operand_values(node).items()}
 
     def _operand_values(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
+        """Return the operands of a node with their values, by parameter: inputs, saved values, and arguments of the program."""
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
             return {}
-        saved_values = saved(node)
-        called: dict[str, Any] = {}
+        saved_values, program_values = saved(node), self._program_arguments(node, primitive)
         edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))
-        step = self.names.steps.get(node)
-        if step is not None and step.op is not None and PRIMITIVES.get(step.op.function) is primitive:
-            called = {**dict(zip(step.op.parameters, step.arguments, strict=False)), **step.keywords}
-            # A reflected operator may have swapped its operands.
-            if any(edge is not None and _edge(called.get(primitive.parameters[i])) != edge for i, edge in edges.items()):
-                called = {}
         operands: dict[str, tuple[Syntax, Any]] = {}
         for i, parameter in enumerate(primitive.parameters):
             edge = edges.get(i)
@@ -139,17 +116,28 @@ class NodeOperations:
                 operands[parameter] = name_tree(self.names.of_edge(edge) or UNKNOWN), self.names.value(edge)
             elif saved_values.get(parameter) is not None:
                 operands[parameter] = self.constant(saved_values[parameter]), saved_values[parameter]
-            elif parameter in called:
-                operands[parameter] = self.constant(called[parameter]), raw(called[parameter])
+            elif parameter in program_values:
+                operands[parameter] = self.constant(program_values[parameter]), raw(program_values[parameter])
             elif i < primitive.arity:
                 operands[parameter] = name_tree(UNKNOWN), None
         return operands
 
+    def _program_arguments(self, node: Node, primitive: Primitive) -> Mapping[str, Any]:
+        """Return the arguments by parameter with which the program called the function of a node; empty if it did not call it."""
+        step = self.names.steps.get(node)
+        if step is None or step.op is None or PRIMITIVES.get(step.op.function) is not primitive:
+            return {}
+        values = {**dict(zip(step.op.parameters, step.arguments, strict=False)), **step.keywords}
+        # A reflected operator may have swapped its operands.
+        edges = zip(primitive.differentiable_args, node._edges, strict=False)
+        is_swapped = any(edge is not None and _edge(values.get(primitive.parameters[i])) != edge for i, edge in edges)
+        return {} if is_swapped else values
+
     def constant(self, value: object) -> Syntax:
         """Return the syntax tree of an operand that is not differentiated."""
-        called = self._called(value) if isinstance(value, Tensor) else ""
-        if called:
-            return name_tree(called)
+        name = self._name(value) if isinstance(value, Tensor) else ""
+        if name:
+            return name_tree(name)
         value = raw(value)
         if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
             text = str(list(value) if isinstance(value, tuple) else value)
@@ -163,11 +151,11 @@ class NodeOperations:
             return name_tree(str(bool(array)).lower()) if array.dtype.kind == "b" else number(float(array))
         return name_tree(str(array.tolist()))
 
-    def _called(self, tensor: Tensor) -> str:
+    def _name(self, tensor: Tensor) -> str:
         """Return the name of a tensor; a view with other dimensions of length 1, as ``matmul`` makes of a vector, has its name."""
         root = root_of(tensor)
-        same = root is not tensor and np.array_equal(np.squeeze(root._data), np.squeeze(tensor._data), equal_nan=True)
-        return self.names.of_tensor(tensor) or (self.names.of_tensor(root) if same else "")
+        is_whole = root is not tensor and np.array_equal(np.squeeze(root._data), np.squeeze(tensor._data), equal_nan=True)
+        return self.names.of_tensor(tensor) or (self.names.of_tensor(root) if is_whole else "")
 
     def of_node(self, node: Node) -> Syntax:
         """Return the operation of a node as an expression of named tensors."""
@@ -184,10 +172,9 @@ class NodeOperations:
             return tree
         if primitive.name == "rsub":
             return new_tree("sub", operands.get("y", self._rest(node)), operands["x"])
-        if primitive.name == "pow" and type(node).__name__ == "PowBackward2":
-            return new_tree("pow", operands.get("y", name_tree(UNKNOWN)), operands["x"])
         if primitive.name == "pow" and primitive.arity == 1:
-            return new_tree("pow", operands["x"], operands.get("y", name_tree(UNKNOWN)))
+            x, constant = operands["x"], operands.get("y", name_tree(UNKNOWN))
+            return new_tree("pow", constant, x) if type(node).__name__ == "PowBackward2" else new_tree("pow", x, constant)
         parts = [operands[key] for key in primitive.parameters[: primitive.arity] if key in operands]
         if primitive.name in ("add", "sub"):
             parts = [self._rest(node) if is_unknown(part) else part for part in parts]
@@ -239,11 +226,25 @@ def _selected(node: Node) -> Edge | None:
 
 
 def _edge(value: object) -> Edge | None:
+    """Return the edge of a tensor, also of a leaf; ``None`` for other values."""
     return value._edge or leaf_edge(value) if isinstance(value, Tensor) else None
 
 
+def _operand_trees(step: Step) -> Sequence[Syntax]:
+    """Return the operands of a step as the program writes them; the items of a list if it is the only operand, as in ``stack``."""
+    tree, trees = step.tree, note_phrases.argument_trees(step)
+    if tree.kind in ("index", "attribute"):
+        trees = tree.children[:1]
+    elif tree.kind == "comparison" and len(tree.children) == 3:
+        trees = tree.children[::2]
+    elif not trees and tree.kind in ("call", "list"):
+        trees = tree.children if tree.kind == "list" else arguments(tree)
+    is_list = len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.inputs), None), (list, tuple))
+    return trees[0].children if is_list else trees
+
+
 def _is_single_node(step: Step, node: Node) -> bool:
-    """Return whether a step of the program recorded a single node."""
+    """Return whether a step of the program recorded a single node: its operands are the inputs of the node."""
     edges = {_edge(value) for value in _flat(step) if isinstance(value, Tensor) and value.requires_grad}
     return edges == {edge for edge in node._edges if edge is not None}
 
@@ -258,13 +259,7 @@ def _flat(step: Step) -> list[Any]:
 
 
 def replaced(tree: Syntax, replacements: Mapping[int, Syntax], depth: int) -> Syntax:
-    """Return a tree with some subtrees replaced.
-
-    Args:
-        tree: the tree.
-        replacements: the replacements, by the ``id`` of the subtree.
-        depth: the maximum number of levels below the root at which subtrees are replaced.
-    """
+    """Return a tree with subtrees replaced, by the ``id`` of the subtree, to a depth of so many levels below the root."""
     if id(tree) in replacements:
         return replacements[id(tree)]
     if not depth or not tree.children:

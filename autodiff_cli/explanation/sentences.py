@@ -20,18 +20,15 @@ from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.report.numbers import human
 from autodiff_cli.wording import listed, plural
 
-MOST_STEPS = 60
 MOST_PARTS = 8
+"""The largest number of terms of a sum, and of names in a list."""
 FIRST_TIMES = ("first", "second", "third", "fourth", "fifth")
-LEGEND = (
-    "Each step shows the upstream gradient, the local derivative of its operation, and their product (the downstream gradient)."
-)
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class EquationText:
-    """An equation ``left = one = other = last``, or ``left += one = other = last`` if ``adds`` is true."""
+    """An equation ``left = one = other = last``, or ``left += one = other = last`` if ``adds`` is true, and a remark on it."""
 
     left: str
     right: Sequence[str]
@@ -64,23 +61,27 @@ class Plain:
         self.precision = precision
 
     def number(self, value: Array | float) -> str:
+        """Return a number or an array, which may be abbreviated."""
         return human(unsigned_zeros(value), self.precision)
 
     def name(self, text: str) -> str:
         return text
 
     def derivative(self, target: str, by: str) -> str:
+        """Return the symbol of the derivative of ``target`` with respect to ``by``."""
         return f"d{target}/d{by}"
 
     def formula(self, tree: Syntax, gradient: str = "") -> str:
+        """Return a formula; if there is a name of the upstream gradient, it replaces ``%gradient``."""
         return unparse(filled_in(tree, {ARRIVING: name_tree(gradient)}) if gradient else tree)
 
     def summed(self, product: str) -> str:
         return f"sum of {product}"
 
-    def equation(self, called: str, tree: Syntax) -> str:
-        text = unparse(tree)
-        return called if text == called else f"{called} = {text}"
+    def equation(self, name: str, tree: Syntax) -> str:
+        """Return the equation of a tensor and its operation; the name alone if the operation is the name, as for a leaf."""
+        left, right = self.name(name), self.formula(tree)
+        return left if left == right else f"{left} = {right}"
 
 
 class Latex(Plain):
@@ -94,11 +95,13 @@ class Latex(Plain):
         self.unnamed = unnamed
 
     def number(self, value: Array | float) -> str:
+        """Return a number or an array, with exponents, dots and signs of LaTeX."""
         text = human(unsigned_zeros(value), self.precision).replace("true", r"\text{true}").replace("false", r"\text{false}")
         text = re.sub(r"-?(\d[\d.]*(e[-+]?\d+)?|inf\b|nan\b)", lambda match: latex_number(match[0]), text)
         return text.replace("...", r"\ldots").replace(" x ", r" \times ").replace("] (", r"] \; (")
 
     def name(self, text: str) -> str:
+        """Return the name of a tensor; an element such as ``x[0]`` keeps its brackets."""
         base, bracket, element = text.partition("[")
         return identifier(base, self.unnamed) + bracket + element
 
@@ -111,10 +114,6 @@ class Latex(Plain):
     def summed(self, product: str) -> str:
         return rf"\sum {product}"
 
-    def equation(self, called: str, tree: Syntax) -> str:
-        left, right = self.name(called), self.formula(tree)
-        return left if left == right else f"{left} = {right}"
-
 
 def abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
     """Return the items; if there are more than ``most``, replace the items in the middle with their number."""
@@ -126,8 +125,8 @@ def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Senten
     """Return the sentences about one node: the upstream gradients and the contribution to each input."""
     target = sweep.target
     said: list[Sentence] = [
-        EquationText(notation.derivative(target, called), [notation.number(gradient)])
-        for called, gradient in zip(step.names, step.gradients, strict=True)
+        EquationText(notation.derivative(target, name), [notation.number(gradient)])
+        for name, gradient in zip(step.names, step.gradients, strict=True)
     ]
     for contribution in step.contributions:
         said += _contribution(target, step, contribution, notation)
@@ -137,14 +136,14 @@ def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Senten
 def _contribution(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
     """Return the sentences about one contribution: the rule with its result, then the sum with earlier contributions."""
     total, value = notation.derivative(target, part.to), notation.number(part.value)
-    adds, is_first = part.before is not None, step.names[0] == target and np.all(step.gradients[0] == 1)
+    upstream_is_one = step.names[0] == target and np.all(step.gradients[0] == 1)
     formula = [notation.formula(part.formula, notation.derivative(target, step.names[0]))] if part.formula else []
-    if part.local is not None and is_first and not (part.is_broadcast or part.place or part.words):
-        return [EquationText(total, [*formula, value], adds)]  # the upstream gradient is 1
+    result = EquationText(total, [*formula, value], adds=part.before is not None)
+    if part.local is not None and upstream_is_one and not (part.is_broadcast or part.place or part.words):
+        return [result]
+    said: list[Sentence] = [result] if formula else [part.words or "", result]
     if part.local is not None:
         said = _product(target, step, part, notation)
-    else:
-        said = [*([] if formula else [part.words or ""]), EquationText(total, [*formula, value], adds)]
     if part.before is not None:
         with np.errstate(all="ignore"):  # inf - inf
             said.append(EquationText(total, [_sum([part.before, part.value], notation), notation.number(part.total)]))
@@ -155,10 +154,9 @@ def _product(target: str, step: ExplainedStep, part: CotangentContribution, nota
     """Return the sentences about a local derivative, and about its product with the upstream gradient."""
     total, value = notation.derivative(target, part.to), notation.number(part.value)
     local, number = notation.derivative(step.names[0], part.to), notation.number(_alike(np.asarray(part.local)))
+    formula = [notation.formula(part.formula)] if part.formula else []
     remark = f"for the {_nth(part.place)} `{part.to}`" if part.place else ""
-    said: list[Sentence] = [
-        EquationText(local, [*([notation.formula(part.formula)] if part.formula else []), number], remark=remark)
-    ]
+    said: list[Sentence] = [EquationText(local, [*formula, number], remark=remark)]
     if part.words:
         said.append(f"{'at this point by convention: ' if part.is_convention else ''}{part.words}")
     product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
@@ -208,15 +206,7 @@ def _sum(values: Sequence[Array], notation: Plain) -> str:
 
 
 def accumulated(left: str, target: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> EquationText:
-    """Return the gradient of a variable as the sum of its contributions.
-
-    Args:
-        left: the left side of the equation.
-        target: the name of the differentiated tensor.
-        gradient: the gradient of the variable.
-        notation: the notation of the equation.
-        none: the right side of an equation without contributions.
-    """
+    """Return the gradient of a variable of ``target`` as the sum of its contributions, or as ``none`` if there are none."""
     if not gradient.parts:
         return EquationText(left, [none], remark=f"no gradient arrives: `{target}` does not depend on `{gradient.name}`")
     names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]

@@ -13,17 +13,8 @@ from autodiff_cli.autograd.node import Edge, Node
 from autodiff_cli.autograd.reverse.backward_pass import Visit, fit
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.evaluation.user_function import UserFunction
-from autodiff_cli.explanation.local_derivatives import (
-    ARRIVING,
-    GRADIENT,
-    DerivativeFormula,
-    convention,
-    filled_in,
-    formulas,
-    holds,
-    product,
-    renamed,
-)
+from autodiff_cli.explanation import local_derivatives
+from autodiff_cli.explanation.local_derivatives import ARRIVING, GRADIENT, DerivativeFormula, filled_in, product
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.explanation.operations import NodeOperations, is_unknown
@@ -31,32 +22,29 @@ from autodiff_cli.language.tree import Syntax, name_tree, names_in, unparse, wal
 
 
 class Steps:
-    """The steps of one backward pass, in the order in which its nodes ran.
+    """The steps of one backward pass of a program with functions, in the order in which its nodes ran.
 
-    Args:
-        names: the names and values of the tensors.
-        functions: the functions of the program.
-        shown: the operations that are already written, by node.
+    ``operations`` contains the operations that the forward pass shows, by node; others follow from the node.
     """
 
     def __init__(
-        self, names: TensorNames, functions: Mapping[str, UserFunction], formulas: Mapping[Node, Syntax] | None = None
+        self, names: TensorNames, functions: Mapping[str, UserFunction], operations: Mapping[Node, Syntax] | None = None
     ) -> None:
         self.names = names
         self.operations = NodeOperations(names)
         self.functions = functions
-        self.formulas = {} if formulas is None else formulas
+        self.shown_operations = {} if operations is None else operations
         self._arrived: dict[Edge, Array] = {}
 
     def arrived(self, edge: Edge) -> Array | None:
-        """Return the gradient that arrived at an edge so far."""
+        """Return the gradient that arrived at an edge so far; ``None`` before the first contribution."""
         return self._arrived.get(edge)
 
     def step(self, visit: Visit) -> ExplainedStep:
         """Return the next step of the pass; the node must still have its saved values."""
         node = visit.node
         outputs = [(self.names.of_edge((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
-        operation = self.formulas.get(node) or self.operations.of_node(node)
+        operation = self.shown_operations.get(node) or self.operations.of_node(node)
         step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
         step.selects = node.selects
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
@@ -71,51 +59,54 @@ class Steps:
         node, primitive = visit.node, visit.node.primitive
         target: Any = edge[0]
         shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
-        same = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
-        place = same.index(i) + 1 if len(same) > 1 else None
-        contribution = CotangentContribution(
-            self.names.of_edge(edge), place, part, fit(part, shape, dtype), self._arrived.get(edge)
-        )
+        same_tensor = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
+        place = same_tensor.index(i) + 1 if len(same_tensor) > 1 else None
+        value = fit(part, shape, dtype)
+        contribution = CotangentContribution(self.names.of_edge(edge), place, part, value, self._arrived.get(edge))
         contribution.to_leaf = not edge[0].sequence_nr
         formula = None
         if primitive is not None and not primitive.of_sequence:
-            formula = formulas(primitive, type(node).__name__).get(primitive.parameters[primitive.differentiable_args[i]])
-        if not self._as_factor(contribution, visit, i, formula):
-            self._as_rule(contribution, visit, i, formula)
+            parameter = primitive.parameters[primitive.differentiable_args[i]]
+            formula = local_derivatives.formulas(primitive, type(node).__name__).get(parameter)
+        local = self._factor(visit, i, part)
+        if local is None:
+            self._fill_in_rule(contribution, visit, i, formula)
+        else:
+            contribution.local = local
+            contribution.masked = not np.all(_is_product(visit, local, part))
+            self._fill_in_derivative(contribution, node, i, formula)
         return contribution
 
-    def _as_factor(self, contribution: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> bool:
-        """Return whether the VJP rule multiplies by a local derivative; if so, fill in the local derivative."""
+    def _factor(self, visit: Visit, i: int, part: Array) -> Array | None:
+        """Return the local derivative if the VJP rule multiplies the gradient by it, else ``None``; masked elements may differ."""
         node, gradient = visit.node, visit.gradients[0]
-        same_shape = np.shape(contribution.part) == node._shape
-        elementwise = node.primitive.elementwise if node.primitive is not None else same_shape
-        if len(visit.gradients) != 1 or gradient is None or not (elementwise or (same_shape and node._shape == ())):
-            return False
-        part = np.asarray(contribution.part)
-        local = self._local_derivative(node, i, gradient._data, part)
-        if local is None:
-            return False
-        close = np.isclose(gradient._data * local, part, rtol=1e-4, atol=1e-300, equal_nan=True)
-        if not np.all(close | (part == 0)):
-            return False
-        contribution.local = local
-        contribution.masked = not np.all(close)
-        arguments = self.operations.arguments(node)
+        has_shape = np.shape(part) == node._shape
+        is_elementwise = node.primitive.elementwise if node.primitive is not None else has_shape
+        if len(visit.gradients) != 1 or gradient is None or not (is_elementwise or (has_shape and node._shape == ())):
+            return None
+        local = self._local_derivative(node, i, gradient._data, np.asarray(part))
+        return local if local is not None and np.all(_is_product(visit, local, part) | (np.asarray(part) == 0)) else None
+
+    def _fill_in_derivative(
+        self, contribution: CotangentContribution, node: Node, i: int, formula: DerivativeFormula | None
+    ) -> None:
+        """Set the formula of the local derivative, and the words: the convention at a kink, or a derivative that is prose."""
+        arguments, local = self.operations.arguments(node), contribution.local
+        assert local is not None
         if node.primitive is None:
             contribution.formula = self._declared(node, i, local)
-        elif isinstance(formula, Syntax) and holds(formula, arguments, local):
+        elif isinstance(formula, Syntax) and local_derivatives.holds(formula, arguments, local):
             contribution.formula = _complete(filled_in(formula, self.operations.operands(node)))
-        contribution.words = convention(node, arguments)
+        contribution.words = local_derivatives.convention(node, arguments)
         if node.primitive is not None and node.primitive.partial is not None and isinstance(formula, str):
             contribution.words, contribution.is_convention = formula, False
-        return True
 
     def _runs_again(self, node: Node) -> bool:
         """Return whether the rule of a node may run once more: a method or a hook of a Python program may not."""
         return self._function(node) is not None if isinstance(node, FunctionNode) else not holds_packed(node)
 
     def _local_derivative(self, node: Node, i: int, gradient: Array, part: Array) -> Array | None:
-        """Return the local derivative; ``None`` if the rule may not run once more, and the numbers do not tell it."""
+        """Return the local derivative by the rule, or for numbers by ``part / gradient``; ``None`` if neither is possible."""
         if self._runs_again(node):
             return _partial(node, i)
         with np.errstate(all="ignore"):
@@ -133,10 +124,10 @@ class Steps:
             return None
         tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
         operands = {key: self.operations.constant(value) for key, value in values.items()}
-        return _complete(filled_in(tree, operands)) if holds(tree, values, local) else None
+        return _complete(filled_in(tree, operands)) if local_derivatives.holds(tree, values, local) else None
 
-    def _as_rule(self, part: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> None:
-        """Fill in the VJP rule, in words or as a formula that contains the upstream gradient."""
+    def _fill_in_rule(self, part: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> None:
+        """Set the VJP rule, in words or as a formula that contains the upstream gradient."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1 and self._runs_again(node):
             derivative = self._declared(node, i, _partial(node, i))
@@ -147,16 +138,25 @@ class Steps:
         if part.words is not None:
             return
         trees = self.operations.operands(node)
-        if isinstance(formula, Syntax) and GRADIENT in (used := names_in(formula)) and used <= {GRADIENT, *trees}:
+        names = names_in(formula) if isinstance(formula, Syntax) else set()
+        if isinstance(formula, Syntax) and GRADIENT in names and names <= {GRADIENT, *trees}:
             part.formula = _complete(filled_in(formula, {**trees, GRADIENT: name_tree(ARRIVING)}))
             if part.formula is not None:
                 return
         text = unparse(formula) if isinstance(formula, Syntax) else formula or ""
-        part.words = renamed(text, {key: unparse(tree) for key, tree in trees.items()}) or f"the VJP rule of {type(node).__name__}"
+        words = local_derivatives.renamed(text, {key: unparse(tree) for key, tree in trees.items()})
+        part.words = words or f"the VJP rule of {type(node).__name__}"
+
+
+def _is_product(visit: Visit, local: Array, part: Array) -> Array:
+    """Return for each element whether the result of a VJP rule is the product of the gradient and a local derivative."""
+    assert visit.gradients[0] is not None
+    product = visit.gradients[0]._data * local
+    return np.asarray(np.isclose(product, np.asarray(part), rtol=1e-4, atol=1e-300, equal_nan=True))
 
 
 def _partial(node: Node, i: int) -> Array:
-    """Return what the rule of a node makes of the gradient 1."""
+    """Return the result of the rule of a node for its ``i``-th input and the gradient 1: the local derivative."""
     local: Array | None = node.apply(np.ones(node._shape, node._dtype)[()], None)[i]
     assert local is not None
     return local
@@ -210,5 +210,5 @@ def in_words(node: Node, to: str) -> str | None:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
     shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape
-    share = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)
-    return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=share)
+    elements_of_mean = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)
+    return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=elements_of_mean)

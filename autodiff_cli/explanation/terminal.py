@@ -31,7 +31,7 @@ def pages(result: Explanation, precision: int) -> list[Renderable]:
 
 
 class _TerminalPage(Page):
-    """A page on the terminal."""
+    """A page on the terminal; ``parts`` are its tables and lines from top to bottom."""
 
     def __init__(self, precision: int) -> None:
         super().__init__(precision)
@@ -58,29 +58,33 @@ class _TerminalPage(Page):
         self.add([_forward(lines, self.precision)])
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
-        self.add([_heading(number, step, self.width, self.notation), *_said(said, self.width)])
+        """Write a step of the backward pass: its heading, and the sentences about it."""
+        self.add([_heading(number, step, self.width, self.notation), *_sentence_lines(said, self.width)])
 
-    def results(self, equations: Sequence[EquationText]) -> None:
-        left = max(len(said.left) for said in equations)
-        self.add([line for said in equations for line in equation(said, 2, left, self.width)])
+    def equations(self, equations: Sequence[EquationText]) -> None:
+        """Write equations below each other, with aligned equals signs."""
+        left = max(len(equation.left) for equation in equations)
+        self.add([line for equation in equations for line in equation_lines(equation, 2, left, self.width)])
 
     def code(self, text: str) -> str:
         return text
 
 
 def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
+    """Return the program and the values of its variables: on one line if they fit, else wrapped, and a long program shortened."""
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
     text = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
     if len(text) + len(at) + 5 <= width:
         return [Text(text, "bold").append(f"  at {at}" if at else "", "dim")]
     if len(text) > MOST_LINES * width:
-        half = (MOST_LINES * width - 5 - width) // 2  # unbroken words may waste up to one line
+        half = (MOST_LINES * width - len(" ... ") - width) // 2  # unbroken words may waste up to one line
         text = f"{text[:half].rpartition(' ')[0] or text[:half]} ... {text[-half:].partition(' ')[2] or text[-half:]}"
     lines = [Text(line, "bold") for line in wrap(text, width, break_on_hyphens=False)]
     return [*lines, *_paragraph(f"at {at}" if at else "", width)]
 
 
 def _paragraph(text: str, width: int) -> list[Text]:
+    """Return the lines of a text in a dim style."""
     return [Text(line, "dim") for line in wrap(text, width, break_on_hyphens=False)]
 
 
@@ -89,14 +93,14 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
     has_shapes = any(line.shape for line in lines)
     columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER), *[Column("shape", WORD)] * has_shapes]
     rows = []
-    inside = {line.name.rpartition(".")[0] for line in lines if not line.expression}
+    functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}
     for line in abbreviated(lines, MOST_ROWS):
         if isinstance(line, int):
             rows.append(more_rows(line))
             continue
         text = unparse(line.operation)
         operation = Text(text, "dim" if line.node is None and text == line.name else "")
-        if line.name in inside:
+        if line.name in functions:
             operation.append(f"  that is {line.expression}", "dim")
         value = Text("" if line.value is None else human(unsigned_zeros(line.value), precision))
         style = "bold green" if line.node is None and line.name == line.expression else "bold"
@@ -105,6 +109,7 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
 
 
 def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
+    """Return the heading of a step: its number, its equation, cut off if it is too long, and the name of the node on the right."""
     equation = notation.equation(", ".join(step.names), step.operation)
     room = width - _INDENT - len(step.grad_fn) - 2
     if len(equation) > room:
@@ -113,36 +118,41 @@ def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> T
     return Text(f"{number:<{_INDENT}}", "dim").append(equation, "bold").append(gap).append(step.grad_fn, "magenta")
 
 
-def _said(said: Sequence[Sentence], width: int) -> list[Text]:
+def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
+    """Return the lines of sentences and equations, whose equals signs are aligned."""
     equations = [sentence for sentence in said if isinstance(sentence, EquationText)]
     left = max(len(equation.left) + equation.adds for equation in equations)
     lines: list[Text] = []
     for sentence in said:
         if isinstance(sentence, EquationText):
-            lines += equation(sentence, _INDENT, left, width)
+            lines += equation_lines(sentence, _INDENT, left, width)
         else:
             text = sentence.replace("`", "")
             lines += [Text(" " * _INDENT + line, "italic") for line in wrap(text, width - _INDENT, break_on_hyphens=False)]
     return lines
 
 
-def equation(said: EquationText, indent: int, left: int, width: int) -> list[Text]:
-    """Return the lines of an equation: break it before equals signs, and inside a side only if the side is too long."""
-    start = f"{' ' * indent}{said.left:<{left - said.adds}} {'+' * said.adds}= "
-    remark = f"   {said.remark.replace('`', '')}" if said.remark else ""
-    sides = said.sides
-    styles = [*[""] * (len(sides) - 1), "bold cyan"]
-    if len(start) + len(" = ".join(sides)) + len(remark) <= width:
-        line = Text(start)
-        for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
-            line.append(" = " if i else "").append(side, style)
-        return [line.append(remark, "dim")]
-    if len(start) > width // 2:
+def equation_lines(equation: EquationText, indent: int, left: int, width: int) -> list[Text]:
+    """Return the lines of an equation with its equals sign at ``left``: a single line if it fits, else a line for each side."""
+    start = f"{' ' * indent}{equation.left:<{left - equation.adds}} {'+' * equation.adds}= "
+    remark = f"   {equation.remark.replace('`', '')}" if equation.remark else ""
+    styles = [*[""] * (len(equation.sides) - 1), "bold cyan"]
+    sides = list(zip(equation.sides, styles, strict=True))
+    if len(start) + len(" = ".join(equation.sides)) + len(remark) > width:
+        return _broken_equation(start, sides, remark, indent, width)
+    line = Text(start)
+    for i, (side, style) in enumerate(sides):
+        line.append(" = " if i else "").append(side, style)
+    return [line.append(remark, "dim")]
+
+
+def _broken_equation(start: str, sides: Sequence[tuple[str, str]], remark: str, indent: int, width: int) -> list[Text]:
+    """Return an equation with its sides, which have styles, below each other; a side is broken only if it is too long."""
+    lines: list[Text] = []
+    if len(start) > width // 2:  # the left side is a line of its own
         lines, start = [Text(start.rstrip())], " " * (indent + 4)
-    else:
-        lines = []
     room = max(width - len(start), 20)
-    for i, (side, style) in enumerate(zip(sides, styles, strict=True)):
+    for i, (side, style) in enumerate(sides):
         for k, piece in enumerate(wrap(side, room, break_long_words=False, break_on_hyphens=False)):
             margin = start if i == k == 0 else f"{' ' * (len(start) - 2)}{'= ' if k == 0 else '  '}"
             lines.append(Text(margin).append(piece, style))
