@@ -55,7 +55,6 @@ class Code:
         chooses: whether the code contains a conditional.
         fragments: the expression of each instruction: a name, if the instruction is a statement.
         results: the expression of each result: a name or a number.
-        about: the description of the results.
     """
 
     def __init__(

@@ -25,8 +25,7 @@ from autodiff_cli.evaluation.lowering import decomposition, lower, trace_decompo
 from autodiff_cli.lazy import named
 from autodiff_cli.postorder import postorder
 from autodiff_cli.suggest import suggestion
-from autodiff_cli.symbolic.differentiate import variables_and_constants, without_formula
-from autodiff_cli.symbolic.scalar_trace import ScalarTracingEvaluator
+from autodiff_cli.symbolic.differentiate import ScalarTracingEvaluator, variables_and_constants, without_formula
 from autodiff_cli.wording import listed
 
 if TYPE_CHECKING:

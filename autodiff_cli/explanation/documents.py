@@ -143,14 +143,8 @@ class _LatexPage(Page):
         """Write the preamble, and the formula with the values of its variables; choose the letter of unnamed tensors."""
         names = re.findall(r"[^\W\d]\w*", result.expression)
         self.notation = Latex(self.precision, unnamed_letter(filter(None, (*names, result.symbol))))
-        self.lines += [
-            r"\documentclass{article}",
-            r"\usepackage[margin=25mm]{geometry}",
-            r"\usepackage[fleqn]{amsmath}",
-            r"\allowdisplaybreaks",
-            r"\setlength{\parindent}{0pt}",
-            r"\begin{document}",
-        ]
+        self.lines += [r"\documentclass{article}", r"\usepackage[margin=25mm]{geometry}", r"\usepackage[fleqn]{amsmath}"]
+        self.lines += [r"\allowdisplaybreaks", r"\setlength{\parindent}{0pt}", r"\begin{document}"]
         try:
             formula = latex(result.expression)
         except AutodiffError:  # the program contains statements that a formula cannot represent

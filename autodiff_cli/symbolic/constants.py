@@ -99,10 +99,7 @@ def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
 
 
 class Constant(NamedTuple):
-    """A multiple of a power of a constant of some kind: ``factor * constant**power``.
-
-    The kinds are ``pi`` for ``argument*pi``, ``over pi`` for ``argument/pi``, ``e``, ``log`` for ``log(argument)``, and ``number``.
-    """
+    """``factor * constant**power``; the constant is ``argument*pi`` for the kind ``pi``, or ``over pi``, ``e``, ``log``, ``number``."""
 
     factor: Fraction
     kind: str

@@ -10,13 +10,15 @@ import numpy as np
 
 from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.primitives.interface_kinds import COUNT, at_a_point, checks
+from autodiff_cli.autograd.primitives.registry import FunctionInfo
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.command_result import CommandResult, Record, plain
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name, terms
+from autodiff_cli.compiler.tracer import is_of_scalars, takes_array
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, NoValue, UnknownName, UsageError, setting
 from autodiff_cli.evaluation.bindings import new_leaves
-from autodiff_cli.evaluation.compile import Traced, names_and_values, trace
+from autodiff_cli.evaluation.compile import Traced, TracingEvaluator, names_and_values, trace
 from autodiff_cli.evaluation.evaluation import evaluated_inputs
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.lowering import lower
@@ -29,7 +31,6 @@ from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
 from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.normal_form import Algebra
-from autodiff_cli.symbolic.scalar_trace import ScalarTracingEvaluator
 from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
 from autodiff_cli.symbolic.to_tree import to_tree
@@ -48,6 +49,28 @@ MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 
 _POINTS = 32
 """The number of points at which a short form must have the values of the formula that it replaces."""
+
+_ARRAYS = f"use diff with {setting('shape', 'x=n')} for vectors, or grad and jacobian for numbers"
+_HINTS = {name: f"list the elements, as in {name}([x1, x2]), or " for name in ("sum", "prod", "mean")}
+_HINTS["sum"] = "differentiate f(x) instead of sum(f(x)), list the elements, as in sum([x1, x2]), or "
+
+
+class ScalarTracingEvaluator(TracingEvaluator):
+    """A tracing evaluator for scalar variables.
+
+    It rejects array functions of variables: ``sum(x)``, for example, would be traced as ``x``, which is wrong for an array.
+    """
+
+    def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function of the language.
+
+        Raises:
+            NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
+        """
+        if takes_array(op) and is_of_scalars((*arguments, *named.values())):
+            hint = f"{_HINTS.get(op.name, '')}{_ARRAYS}"
+            raise NotRecordable(f"'{op.name}' takes an array, but variables are scalars here", hint=hint)
+        return super().apply(op, arguments, named, node)
 
 
 class Derivatives(CommandResult):
@@ -307,16 +330,12 @@ def _point(names: Sequence[str], at: Mapping[str, Any]) -> dict[str, float]:
     """Return the values of all variables as floats; a missing value and an unknown name are errors."""
     for name in at:
         if name not in names:
-            raise UnknownName(
-                f"the expression has no variable '{name}'",
-                hint=suggestion(name, names) or f"use one of its variables: {', '.join(names)}",
-            )
+            hint = suggestion(name, names) or f"use one of its variables: {', '.join(names)}"
+            raise UnknownName(f"the expression has no variable '{name}'", hint=hint)
     missing = [name for name in names if name not in at]
     if missing:
-        raise MissingValue(
-            f"no value for '{missing[0]}'",
-            hint=f"add {setting('at', f'{missing[0]}=1')}, or leave out all values to compute only the formula",
-        )
+        hint = f"add {setting('at', f'{missing[0]}=1')}, or leave out all values to compute only the formula"
+        raise MissingValue(f"no value for '{missing[0]}'", hint=hint)
     return {name: float(at[name]) for name in names}
 
 
@@ -374,13 +393,10 @@ def _traced_again(derivatives: Mapping[Term, Formula], names: Iterable[str], ord
     """Trace the derivatives of one order, to differentiate them; raise ``LimitError`` if they are too long together."""
     result: dict[Term, Traced] = {}
     operations = 0
+    too_long = f"the derivatives of order {order} have at least {{}} operations, more than the limit of {{}}"
+    hint = "use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'"
     for term, formula in derivatives.items():
         result[term] = retraced(formula, names)
         operations += len(result[term].tape.instructions) + 1
-        check_count(
-            operations,
-            MOST_OPERATIONS,
-            f"the derivatives of order {order} have at least {{}} operations, more than the limit of {{}}",
-            hint="use a lower order, or compute numbers with 'autodiff taylor' or 'autodiff grad'",
-        )
+        check_count(operations, MOST_OPERATIONS, too_long, hint=hint)
     return result

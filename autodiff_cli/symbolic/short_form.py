@@ -34,7 +34,7 @@ _PAIRS = {
 }
 """For ``f(x)*g(x)**p`` with the key ``(f, g, p)``, ``(h, n, c)`` of the equal formula ``c*h(n*x)``."""
 
-_ELEMENTARY: dict[str, dict[str, int]] = {
+_ELEMENTARY = {
     "tan": {"sin": 1, "cos": -1},
     "sec": {"cos": -1},
     "csc": {"sin": -1},

@@ -68,9 +68,8 @@ def simplified(algebra: Algebra, formulas: Mapping[Term, Formula]) -> dict[Term,
     except RecursionError:
         raise LimitError("the formula is nested too deeply for SymPy", hint=leave_out) from None
     except Late:
-        raise LimitError(
-            f"SymPy did not simplify the formula in {MOST_SECONDS:g} seconds of processor time", hint=leave_out
-        ) from None
+        message = f"SymPy did not simplify the formula in {MOST_SECONDS:g} seconds of processor time"
+        raise LimitError(message, hint=leave_out) from None
 
 
 def _simple(sympy: ModuleType, algebra: Algebra, formula: Formula) -> Formula:
