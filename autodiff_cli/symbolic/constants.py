@@ -99,7 +99,10 @@ def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
 
 
 class Constant(NamedTuple):
-    """``factor * constant**power``; the constant is ``argument*pi`` for the kind ``pi``, or ``over pi``, ``e``, ``log``, ``number``."""
+    """The number ``factor * c**power``.
+
+    By kind (pi, over pi, e, log, number), ``c`` is ``argument*pi``, ``argument/pi``, ``e``, ``log(argument)`` or ``argument``.
+    """
 
     factor: Fraction
     kind: str

@@ -29,11 +29,10 @@ from autodiff_cli.limits import check_count
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
 from autodiff_cli.symbolic.to_trace import retraced
-from autodiff_cli.symbolic.to_tree import to_tree
+from autodiff_cli.symbolic.to_tree import in_written_order, to_tree
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix

@@ -21,10 +21,9 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
 from autodiff_cli.symbolic.matrices.derivative import Derivative
 from autodiff_cli.symbolic.matrices.writing import Writer
-from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.parts import PartReader
 from autodiff_cli.symbolic.short_form import ShortForms
-from autodiff_cli.symbolic.to_tree import with_names
+from autodiff_cli.symbolic.to_tree import in_written_order, with_names
 
 if TYPE_CHECKING:
     from autodiff_cli.symbolic.differentiate import Derivatives

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import reduce
 
 from autodiff_cli.language.operators import COMPARISONS, OPERATORS
-from autodiff_cli.language.tree import Syntax, binding, call_tree, name_tree, new_token, new_tree, number_tree, unparse
+from autodiff_cli.language.tree import Syntax, binding, call_tree, name_tree, new_token, new_tree, number_tree, unparse, walk
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import DEFINED, NOWHERE, Exponent, Formula, factors_of, in_order
@@ -208,6 +208,31 @@ class _Builder:
 
 
 # Order
+
+
+def in_written_order(names: Sequence[str], program: Syntax) -> list[str]:
+    """Sort names so that ``b`` comes before ``x`` if the program contains ``b*x``; others keep their order."""
+    before: dict[str, set[str]] = {}
+    for node in walk(program):
+        if node.kind == "mul":
+            left, right = node.children
+            first, second = _factor(left.children[1] if left.kind == "mul" else left), _factor(right)
+            is_contradicted = second in before.get(first, ())  # by an earlier product
+            if first in names and first != second and not is_contradicted:
+                before.setdefault(second, set()).add(first)
+    rest, result = list(names), []
+    while rest:  # take the first name before which no other comes; in a cycle, the first of all
+        name = next((name for name in rest if before.get(name, set()).isdisjoint(rest)), rest[0])
+        rest.remove(name)
+        result.append(name)
+    return result
+
+
+def _factor(tree: Syntax) -> str:
+    """Return the name that a factor is or is a power of, or an empty text."""
+    while tree.kind in ("pow", "neg"):
+        tree = tree.children[0]
+    return tree.children[0].text if tree.kind == "name" else ""
 
 
 def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:

@@ -16,9 +16,8 @@ from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
 from autodiff_cli.symbolic.matrices.derivative import Derivative
 from autodiff_cli.symbolic.matrices.reading import Reader
 from autodiff_cli.symbolic.matrices.writing import Writer
-from autodiff_cli.symbolic.name_order import in_written_order
 from autodiff_cli.symbolic.short_form import ShortForms
-from autodiff_cli.symbolic.to_tree import with_names
+from autodiff_cli.symbolic.to_tree import in_written_order, with_names
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 _LARGEST_ERROR, _STEP, _SMALLEST = 1e-7, 1e-12, 1e-8
