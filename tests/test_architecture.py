@@ -40,12 +40,12 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10075,
     "cli": 4143,
-    "code_generation": 1127,
+    "code_generation": 1150,
     "compiler": 2952,
     "data": 5738,
     "derivatives": 1035,
     "evaluation": 3466,
-    "explanation": 1952,
+    "explanation": 1937,
     "gradient_checking": 1037,
     "graph_drawing": 1880,
     "language": 1443,
@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1613,
     "script": 1532,
     "solvers": 12681,
-    "symbolic": 5167,
+    "symbolic": 5216,
     "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
