@@ -24,13 +24,9 @@ class Row(NamedTuple):
         return text
 
 
-def _rows() -> list[Row]:
-    lines = (Path(__file__).parent / "cases" / "textbook_derivatives.txt").read_text(encoding="utf-8").splitlines()
-    cells = [re.split(r"  +", line) for line in lines if line and not line.startswith("#")]
-    return [Row(expression, int(order), written) for expression, order, written in cells]
-
-
-ROWS = _rows()
+LINES = (Path(__file__).parent / "cases" / "textbook_derivatives.txt").read_text(encoding="utf-8").splitlines()
+CELLS = [re.split(r"  +", line) for line in LINES if line and not line.startswith("#")]
+ROWS = [Row(expression, int(order), written) for expression, order, written in CELLS]
 
 
 def _values(formula: str, points: dict[str, np.ndarray]) -> np.ndarray:

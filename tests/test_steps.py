@@ -6,7 +6,6 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,9 @@ from autodiff_cli.symbolic.matrices.diff import numbers_of_engine, random_values
 from tests.matrix_expressions import expressions
 from tests.matrix_tables import Row, rows
 from tests.test_matrix_formulas import random_point
+from tests.test_short_formulas import ROWS
+from tests.test_short_formulas import Row as Written
 
-TEXTBOOK = [
-    re.split(r"  +", line)
-    for line in (Path(__file__).parent / "cases" / "textbook_derivatives.txt").read_text(encoding="utf-8").splitlines()
-    if line and not line.startswith("#")
-]
 MATRICES = [row for name in ("derivatives", "losses", "cookbook") for row in rows(name)]
 PROGRAMS = [
     ("x**2*sin(3*x)", 1),
@@ -125,13 +121,13 @@ def test_steps_of_programs(expression: str, order: int) -> None:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize(("expression", "order", "written"), TEXTBOOK)
-def test_steps_of_textbook_derivatives(expression: str, order: str, written: str) -> None:
-    result = ad.diff(expression, order=int(order), wrt=["x"], steps=True)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.expression}-{row.order}")
+def test_steps_of_textbook_derivatives(row: Written) -> None:
+    result = ad.diff(row.expression, order=row.order, wrt=["x"], steps=True)
     result.symmetric = ()
-    names = sorted(set(re.findall(r"\b[a-zA-Z]\b", expression)) - {"e"})
+    names = sorted(set(re.findall(r"\b[a-zA-Z]\b", row.expression)) - {"e"})
     values = dict(zip(names, np.random.default_rng(3).uniform(0.2, 0.9, len(names)), strict=True))
-    check(expression, result, values, ["x"])
+    check(row.expression, result, values, ["x"])
 
 
 @pytest.mark.sampled(4)
