@@ -152,10 +152,13 @@ class NodeOperations:
         return name_tree(str(array.tolist()))
 
     def _name(self, tensor: Tensor) -> str:
-        """Return the name of a tensor; a view with other dimensions of length 1, as ``matmul`` makes of a vector, has its name."""
-        root = root_of(tensor)
-        is_whole = root is not tensor and np.array_equal(np.squeeze(root._data), np.squeeze(tensor._data), equal_nan=True)
-        return self.names.of_tensor(tensor) or (self.names.of_tensor(root) if is_whole else "")
+        """Return the name of a tensor, or an empty text.
+
+        A view that only adds or removes dimensions of length 1, as ``matmul`` makes of a vector, has the name of its tensor.
+        """
+        whole, view = np.squeeze(root_of(tensor)._data), np.squeeze(tensor._data)
+        is_whole = whole.strides == view.strides and np.array_equal(whole, view, equal_nan=True)
+        return self.names.of_tensor(tensor) or (self.names.of_tensor(root_of(tensor)) if is_whole else "")
 
     def of_node(self, node: Node) -> Syntax:
         """Return the operation of a node as an expression of named tensors."""

@@ -19,7 +19,7 @@ from autodiff_cli.errors import InvalidCheck
 def moved(argument: Tensor, step: Array | float, element: int | None = None) -> Iterator[None]:
     """Return a context in which the values of a tensor, or only one element, are increased by ``step``."""
     original = argument._data
-    values = np.array(original)
+    values = np.array(original, order="C")  # so that reshape makes no copy
     if element is None:
         values = values + step
     else:

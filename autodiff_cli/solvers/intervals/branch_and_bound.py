@@ -166,7 +166,7 @@ def inverses(matrices: Boxes) -> Boxes:
 
 def stacked(intervals: list[Interval]) -> Boxes:
     """Return the bounds of intervals as one array of shape (2, intervals, boxes)."""
-    return np.stack([np.stack([interval.low for interval in intervals]), np.stack([interval.high for interval in intervals])])
+    return np.array([[interval.low for interval in intervals], [interval.high for interval in intervals]])
 
 
 def _cut(boxes: Boxes, width: Boxes) -> Boxes:

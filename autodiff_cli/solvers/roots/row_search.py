@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from autodiff_cli.arrays import Mask, Vector
 
-TOGETHER = 32_768
+TOGETHER = 65_536
 """The number of rows that are solved together: more do not fit in the cache of a processor."""
 STEPS = 8
 """The typical number of Newton steps, which decides whether machine code repays the time to compile it."""
@@ -92,11 +92,11 @@ class RowSearch:
             left = np.flatnonzero(~done & usable)
             if not len(left):
                 break
-            first = np.broadcast_to(begin, start.shape)[:, left]
+            first = np.take(np.broadcast_to(begin, start.shape), left, 1)
             if k == 1:  # the root of the last row that is solved
                 before = np.maximum.accumulate(np.where(done, np.arange(len(done)), -1))[left]
                 first = np.where(before >= 0, x[:, before], first)
-            others = constants[:, left]
+            others = np.take(constants, left, 1)
             reached = self._newton(first, others)
             _, proven = self.enclosed(reached, others, others)
             x[:, left[proven]] = reached[:, proven]
@@ -106,21 +106,30 @@ class RowSearch:
     def _at(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
         """Return the residuals of shape (n, rows), and the Jacobian matrices of shape (n, n, rows)."""
         n, rows = x.shape
-        out = self._system.columns(np.vstack([x, constants]), "linear")
+        program = self._programs[1]
+        assert program is not None
+        out = np.empty((n + n * n, rows))
+        program.run(dict(zip(program.variables, [*x, *constants], strict=True)), list(out))  # without a copy of the columns
         return out[:n], out[n:].reshape(n, n, rows)
 
-    def _step(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
-        """Return the Newton steps of shape (n, rows), at most as long as the unknowns plus 1, and the largest residuals."""
+    def _step(self, x: Vector, constants: Vector) -> tuple[Vector, Vector, Mask]:
+        """Return the Newton steps of shape (n, rows), the largest residuals, and the rows that the steps move.
+
+        A step is at most as long as the unknowns plus 1.  A row with a residual of 0 or without a finite step does not move.
+        """
         f, jacobian = self._at(x, constants)
-        step = -np.einsum("ijk,jk->ik", inverses(jacobian), f)
-        return step * np.minimum(1.0, 1 / (np.abs(step) / (np.abs(x) + 1)).max(axis=0)), np.abs(f).max(axis=0)
+        step = np.einsum("ijk,jk->ik", inverses(jacobian), -f)
+        length, scale, size = np.abs(step), np.abs(x), np.abs(f).max(axis=0)
+        moves = (length > 2 * EPS * scale).any(axis=0) & (length < np.inf).all(axis=0) & (size > 0)
+        if (length > scale + 1).any():
+            step *= np.minimum(1.0, 1 / (length / (scale + 1)).max(axis=0))
+        return step, size, moves
 
     def _newton(self, x: Vector, constants: Vector) -> Vector:
         """Return the points that Newton steps reach in all rows; a step is shortened until the largest residual decreases."""
         result, rows = x.copy(), np.arange(x.shape[1])  # the rows that still move
-        step, size = self._step(x, constants)
+        step, size, moves = self._step(x, constants)
         for _ in range(MOST_STEPS):
-            moves = (np.abs(step) > 2 * EPS * np.abs(x)).any(axis=0) & (size > 0) & np.isfinite(step).all(axis=0)
             if not moves.all():
                 left, ended = np.flatnonzero(moves), np.flatnonzero(~moves)
                 result[:, rows[ended]] = x[:, ended]
@@ -129,7 +138,7 @@ class RowSearch:
             if not len(rows):
                 return result
             reached = x + step
-            following, smaller = self._step(reached, constants)
+            following, smaller, moves = self._step(reached, constants)
             worse = trial = np.flatnonzero(~(smaller < size))
             for _ in range(MOST_SHORTENED):
                 step[:, trial] /= 4
@@ -137,10 +146,10 @@ class RowSearch:
                 if not len(trial):
                     break
                 reached[:, trial] = x[:, trial] + step[:, trial]
-                following[:, trial], smaller[trial] = self._step(reached[:, trial], constants[:, trial])
+                following[:, trial], smaller[trial], moves[trial] = self._step(reached[:, trial], constants[:, trial])
                 trial = trial[~(smaller[trial] < size[trial])]
             stays = worse[~(smaller[worse] < size[worse])]  # no step reduces the largest residual
-            reached[:, stays], following[:, stays] = x[:, stays], np.nan
+            reached[:, stays], moves[stays] = x[:, stays], False
             x, step, size = reached, following, smaller
         result[:, rows] = x
         return result
