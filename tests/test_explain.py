@@ -521,9 +521,3 @@ def test_a_name_that_is_assigned_twice() -> None:
     assert [part["from"] for part in result["ends"][0]["parts"]] == ["%1"]
     assert result["grad"] == {"x": pytest.approx(12 * np.cos(12))}
     assert "x_{2}" in run(f"{program} --format latex")
-
-
-def test_a_transpose_of_a_symmetric_constant_does_not_have_its_name() -> None:
-    at, const = {"x": [1.0, 2.0]}, {"A": [[1.0, 2.0], [2.0, 1.0]]}
-    (step,) = [one for one in explain("sum(A.T*x)", at=at, const=const).to_dict()["forward"] if "x" in one["formula"]][:1]
-    assert "A*x" not in step["formula"]

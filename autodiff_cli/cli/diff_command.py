@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.expression_command import ExpressionCommand
 from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.parsing import ExpressionCommand
 
 if TYPE_CHECKING:
     from autodiff_cli.symbolic.differentiate import Derivatives
@@ -56,7 +56,7 @@ def _latex(result: Derivatives) -> str:
 
         return latex_rows(result)
     from autodiff_cli.language.latex_names import number
-    from autodiff_cli.report.numbers import exact
+    from autodiff_cli.report.value_text import exact
 
     values = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
     return "".join(f"{result.as_latex(tree)}{values.get(term, '')}\n" for term, tree in result.trees.items())

@@ -9,8 +9,8 @@ import click
 
 from autodiff_cli import formats
 from autodiff_cli.cli import options, row_options
+from autodiff_cli.cli.expression_command import RowsCommand
 from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.program_text import read_expression
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.expression_command import ExpressionCommand
 from autodiff_cli.cli.output import Output
-from autodiff_cli.cli.parsing import ExpressionCommand
 
 
 @click.command("gradcheck", cls=ExpressionCommand)

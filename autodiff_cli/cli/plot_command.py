@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from autodiff_cli.cli import options
+from autodiff_cli.cli.expression_command import ExpressionCommand
 from autodiff_cli.cli.output import Output, view
-from autodiff_cli.cli.parsing import ExpressionCommand
 
 _PICTURES = ("svg", "png", "pdf")
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import click
 
 from autodiff_cli.cli import options, row_options
+from autodiff_cli.cli.expression_command import RowsCommand
 from autodiff_cli.cli.output import say
-from autodiff_cli.cli.parsing import RowsCommand
 from autodiff_cli.cli.program_text import read_expression
 from autodiff_cli.wording import plural
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm import elementary
-from autodiff_cli.compiler.llvm.column import KINDS, KernelColumn, vector
+from autodiff_cli.compiler.llvm.array_protocol import KINDS, KernelColumn, vector
 from autodiff_cli.compiler.llvm.ir import Builder, Value
 from autodiff_cli.compiler.llvm.operations import Unknown
 from autodiff_cli.compiler.partition import computing, resolved

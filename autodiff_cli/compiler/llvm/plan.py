@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.compiler.llvm.column import KINDS
+from autodiff_cli.compiler.llvm.array_protocol import KINDS
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
 from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
 from autodiff_cli.compiler.partition import ProgramPartition, computing, evaluated, resolved

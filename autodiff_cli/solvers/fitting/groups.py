@@ -26,7 +26,7 @@ from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.group_rows import GroupRows, own_parameters
 from autodiff_cli.solvers.fitting.predictions import derived_in_groups
 from autodiff_cli.solvers.fitting.result import Fit, notes_on_problem
-from autodiff_cli.solvers.fitting.statistics import covariances, residual_squares
+from autodiff_cli.solvers.fitting.statistics import covariances, residual_squares, standard_errors
 from autodiff_cli.solvers.solution import Solution
 from autodiff_cli.wording import listed, plural
 
@@ -89,7 +89,7 @@ class GroupFit(Solution):
         """
         columns: Columns = {name: [self.problem.start[name]] * len(points) for name in self.problem.fixed}
         with np.errstate(all="ignore"):
-            errors = np.sqrt(np.einsum("gii->gi", matrices))
+            errors = standard_errors(matrices)
         for i, name in enumerate(self.problem.free):
             columns |= {name: points[:, i].tolist(), f"u_{name}": errors[:, i].tolist()}
         for text in derive:

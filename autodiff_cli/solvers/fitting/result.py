@@ -14,7 +14,15 @@ from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.note_phrases import Note, note
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import SAME, Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
-from autodiff_cli.solvers.fitting.statistics import covariances, curvature, noisy, quantile, refined_solution, residual_statistics
+from autodiff_cli.solvers.fitting.statistics import (
+    covariances,
+    curvature,
+    noisy,
+    quantile,
+    refined_solution,
+    residual_statistics,
+    standard_errors,
+)
 from autodiff_cli.solvers.solution import Solution, by_names
 from autodiff_cli.wording import listed, plural
 
@@ -66,7 +74,7 @@ class Fit(Solution):
         self.k = quantile(level, self.residual["dof"], problem.absolute)
         values = dict(zip(problem.unknowns, point.tolist(), strict=True))
         self.values = {name: values.get(name, problem.start[name]) for name in problem.shared or problem.start}
-        self.errors = dict(zip(problem.unknowns, np.sqrt(np.diag(matrix)).tolist(), strict=True))
+        self.errors = dict(zip(problem.unknowns, standard_errors(matrix).tolist(), strict=True))
         self.parameters = {name: self._parameter_record(name) for name in self.values}
         names = [name for name, error in self.errors.items() if np.isfinite(error)]
         known = matrix[np.ix_(*[np.isfinite(np.diag(matrix))] * 2)]

@@ -1,4 +1,4 @@
-"""The statistics of a fit: covariance, intervals, and measures of the residuals."""
+"""The statistics of a fit: covariance, standard errors, intervals, and measures of the residuals."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, absol
         matrices, squares = bread @ np.where(known_pairs, objective.scores(point), 0.0) @ bread, rows.astype(float)
     variance = np.ones(len(point)) if absolute and plain else squares / np.maximum(dof, 1)
     return np.where(known_pairs, matrices * variance[:, None, None], np.nan)
+
+
+def standard_errors(matrices: Stack) -> Vector:
+    """Return the square roots of the diagonals of covariance matrices of shape (..., n, n); nan where a variance is nan."""
+    return np.asarray(np.sqrt(np.einsum("...ii->...i", matrices)))
 
 
 def residual_squares(objective: SumOfSquares, point: Matrix, facts: Optimality) -> Vector:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff_cli.compiler.llvm.column import KernelColumn, Unknown, vector
+from autodiff_cli.compiler.llvm.array_protocol import KernelColumn, Unknown, vector
 from autodiff_cli.compiler.llvm.ir import Builder, Value
 from autodiff_cli.compiler.llvm.kernel import module
 from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
