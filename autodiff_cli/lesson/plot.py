@@ -46,7 +46,7 @@ def to_html(plot: Plot | Field, precision: int) -> str:
     over = [plot.over] if isinstance(plot, Plot) else list(plot.over)
     used = {name for program in plot.source.programs for name in free_names(parse(program))}
     given = {name: np.asarray(value) for name, value in plot.source.at.items() if name in used}
-    function = _function(plot, over, given)
+    function = _page_function(plot, over, given)
     data = {
         "expression": plot.expression,
         "precision": precision,
@@ -60,7 +60,7 @@ def to_html(plot: Plot | Field, precision: int) -> str:
     return page_html(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot", ABOUT)
 
 
-class _Function(NamedTuple):
+class _PageFunction(NamedTuple):
     """The JavaScript function of a page.
 
     Attributes:
@@ -74,19 +74,19 @@ class _Function(NamedTuple):
     fixed: str | None
 
 
-def _function(plot: Plot | Field, over: Sequence[Range], given: Mapping[str, Array]) -> _Function:
-    """Return the function of a page: of the ranges ``over`` and the inputs ``given``, or else of the ranges, or else none."""
+def _page_function(plot: Plot | Field, over: Sequence[Range], given: Mapping[str, Array]) -> _PageFunction:
+    """Return the function of the ranges ``over`` and the inputs ``given``; if it cannot be written, of the ranges; or else none."""
     try:
         check_count(sum(value.size for value in given.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
-        return _Function(_code(plot, over, given), True, None)
+        return _PageFunction(_code(plot, over, given), True, None)
     except AutodiffError as error:
         fixed = error.message
     if given:  # an input that decides the shape of an array, for example, cannot move
         try:
-            return _Function(_code(plot, over, {}), False, f"The other inputs cannot be moved: {fixed}.")
+            return _PageFunction(_code(plot, over, {}), False, f"The other inputs cannot be moved: {fixed}.")
         except AutodiffError as error:
             fixed = error.message
-    return _Function("", False, f"The page shows samples, because it cannot compute other values: {fixed}.")
+    return _PageFunction("", False, f"The page shows samples, because it cannot compute other values: {fixed}.")
 
 
 def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array]) -> str:
@@ -110,18 +110,18 @@ def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array])
 
 
 def _orders(plot: Plot | Field) -> int:
-    """Return the highest order of the derivatives that the page computes: the slopes of all curves, except second derivatives."""
+    """Return the highest order of the derivatives that the page computes: one more than shown, for tangents, but at most 2."""
     return min(plot.order + 1, 2) if isinstance(plot, Plot) else 1
 
 
 def _curves(plot: Plot, source: str) -> dict[str, object]:
     """Return the data of curves, in units of the axes; samples are omitted if the page has the ``source`` that computes them."""
-    several = len(plot.source.programs) > 1
-    count = _orders(plot) + 1
+    several, count = len(plot.source.programs) > 1, _orders(plot) + 1
     shown = shown_marks(plot)
     return {
         "orders": count,
         "curves": [
+            # ``first`` is the place of the value of its program: each program has ``count`` results.
             {"label": curve.label, "order": 0 if several else k, "first": k * count if several else 0}
             for k, curve in enumerate(plot.curves)
         ],
@@ -155,7 +155,7 @@ ABOUT_FIT = "A fit of autodiff: move the pointer to read the curve, its bands an
 
 
 def fit_to_html(plot: FittedPlot, precision: int) -> str:
-    """Return the page of a fit with ``precision`` significant digits."""
+    """Return the page of a fit with ``precision`` significant digits; of many rows, it shows some and says so."""
     left, right, _, _ = plot.window
     x, y, error, residuals = plot.thinned()
     shown = f"The page shows {len(x):,} of {plural(len(plot.x), 'row')}." if len(x) < len(plot.x) else None

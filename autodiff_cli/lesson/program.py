@@ -68,7 +68,7 @@ class _ProgramPage(Numbers):
             self.add_end()
 
     def content(self) -> dict[str, object]:
-        """Return the data of the page; ``until`` is the scene after which the picture leaves out a tensor."""
+        """Return the data of the page; ``until`` is the scene after which the picture leaves out a tensor, if there is one."""
         lines = [event for event in self.recorder.events if isinstance(event, TensorLine)]
         until = last_scenes(self.scenes, lines, set() if self._last is None else self._last.called.values())
         return {
@@ -80,15 +80,15 @@ class _ProgramPage(Numbers):
 
     @property
     def _last(self) -> StatementEnd | None:
-        """The end of the last statement."""
+        """The end of the last statement; ``None`` before the first one has ended."""
         return next((event for event in reversed(self.recorder.events) if isinstance(event, StatementEnd)), None)
 
     def add(self, phase: str, title: str, words: Iterable[str], span: Span = (0, 0), **more: object) -> None:
-        """Add a scene with its sentences, ``words``, the place in the program, and further data of a scene."""
+        """Add a scene with its sentences, ``words``, its place in the program, ``(0, 0)`` for none, and further data."""
         self.scenes.append({"phase": phase, "title": title, "words": " ".join(words), "span": span, **more})
 
     def line(self, line: TensorLine) -> dict[str, object]:
-        """Return the data of a tensor."""
+        """Return the data of a tensor; a result that was not traced, as that of ``detach``, is drawn as a leaf."""
         return {
             "name": line.name,
             "operation": unparse(line.operation),
@@ -100,7 +100,7 @@ class _ProgramPage(Numbers):
         }
 
     def add_event(self, event: Event) -> None:
-        """Add the scenes of an event."""
+        """Add the scenes of an event; a contribution is the ``part`` of the scene of its step that is shown."""
         if isinstance(event, TensorLine):
             self.add_tensor(event)
         elif isinstance(event, PassStart):
@@ -108,16 +108,16 @@ class _ProgramPage(Numbers):
         elif isinstance(event, HookChange):
             self.add_hook(event)
         elif isinstance(event, Contribution):
-            more: dict[str, Any] = {"step": {**self.step(event.step), "contributions": []}, "part": self.contribution(event.part)}
-            self.add("backward", "", [], **more)
+            step = {**self.step(event.step), "contributions": []}  # the other parts have scenes of their own
+            self.add("backward", "", [], step=step, part=self.contribution(event.part))
         else:
             self.add_statement(event)
-            self._begin = len(self.scenes)
+            self._begin = len(self.scenes)  # of the next statement
 
     # The forward pass
 
     def add_tensor(self, line: TensorLine) -> None:
-        """Add the scene in which a tensor is made."""
+        """Add the scene in which a tensor is made, perhaps by the backward pass of the statement; an unknown value is left out."""
         operation = unparse(line.operation)
         value = "" if line.value is None else self.text(line.value)
         operations = [operation] if line.traced and operation != line.name else []
@@ -126,7 +126,7 @@ class _ProgramPage(Numbers):
         in_pass = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
         words = ["The backward pass is itself recorded, because of create_graph=True."] if in_pass else []
         words.append(_sentence_on_tensor(line))
-        if line.label and line.name != line.label and not line.label.endswith(".grad"):
+        if line.label and line.name != line.label and not line.label.endswith(".grad"):  # an earlier tensor has this name
             words.append(f"The name `{line.label}` now refers to this tensor, which is called {line.name} in the picture.")
         phase = "backward" if in_pass else "forward"
         self.add(phase, title, words, line.span, node=line.name, equations=[equation], values={line.name: value})
@@ -134,7 +134,7 @@ class _ProgramPage(Numbers):
     # Backward passes
 
     def add_pass_start(self, event: PassStart) -> None:
-        """Add the scene in which a backward pass begins."""
+        """Add the scene in which a backward pass begins, with a gradient that the program has given unless it is 1."""
         name, gradient = event.root, event.gradient
         self._root = name
         words = [f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."]
@@ -145,16 +145,15 @@ class _ProgramPage(Numbers):
         self.add("backward", "Start the backward pass", words, node=name, equations=equations, symbol=name, gradients=gradients)
 
     def add_hook(self, event: HookChange) -> None:
-        """Add the scene in which a hook changes a gradient."""
+        """Add the scene in which a hook changes a gradient, at the place of the scene before."""
         name, before, after = event.name, self.text(event.before), self.text(event.after)
         words = [f"A hook on `{name}` changes the gradient before the node uses it."]
         equations = [f"d{self._root}/d{name} = {before}  →  {after}"]
-        gradients = {name: after}
         span = self.scenes[-1]["span"]
-        self.add("backward", f"A hook on {name}", words, span, node=name, equations=equations, gradients=gradients)
+        self.add("backward", f"A hook on {name}", words, span, node=name, equations=equations, gradients={name: after})
 
     def add_statement(self, event: StatementEnd) -> None:
-        """Add the scenes at the end of a statement: what its backward passes stored and freed, and what else it changed."""
+        """Add what the backward passes of a statement stored and freed, and what else it changed; a quiet one may have no scene."""
         span = event.tree.span
         passes = [scene for scene in self.scenes[self._begin :] if scene["phase"] == "backward"]
         for scene in passes:
@@ -191,12 +190,11 @@ class _ProgramPage(Numbers):
             self.add("backward", "The saved values are kept", [words], event.tree.span)
 
     def complete_scenes(self, event: StatementEnd) -> None:
-        """Give the last scene of a statement the changes of the table and the output, and all its scenes their place."""
+        """Give the last scene of a statement the output and the changed rows (``None`` removes one), and all scenes a place."""
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
         gone = dict.fromkeys(self._cells.keys() - event.after.keys())
-        for name in gone:
-            del self._cells[name]
+        self._cells = {name: cells for name, cells in self._cells.items() if name not in gone}
         self.show_rows(event.after)
         last["rows"].update(gone)
         last["output"] = last.get("output", "") + event.output
@@ -204,7 +202,7 @@ class _ProgramPage(Numbers):
             scene["line"], scene["turn"] = event.tree.span, event.turn
 
     def add_end(self) -> None:
-        """Add the last scene of a program without an error: the gradients that it computed."""
+        """Add the last scene of a program without an error: the gradients that it computed, and the notes."""
         rows = {} if self._last is None else self._last.after
         equations = [f"{name}.grad = {self.text(row.grad)}" for name, row in rows.items() if row.grad is not None]
         words = "These gradients are stored." if equations else "No gradient is stored."
@@ -219,14 +217,14 @@ class _ProgramPage(Numbers):
         self.add("pause", "The lesson ends here", [words], output=self.recorder.rest)
 
     def add_error(self, error: AutodiffError) -> None:
-        """Add the scene of the error that ended the program."""
+        """Add the scene of the error that ended the program, at its own place if it has one, else at the last statement."""
         last = (0, 0) if self._last is None else self._last.tree.span
         span = error.span if error.span and error.source == self.recorder.source else last
         hint = [f"Hint: {error.hint}."] if error.hint else []
         self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
 
     def add_stored_gradient(self, one: StoredGradient, event: StatementEnd) -> None:
-        """Add the scene in which a gradient arrives in ``.grad``."""
+        """Add the scene in which a gradient arrives in ``.grad``: the sum of its parts, unless a hook changed it."""
         name, total = one.name, self.text(one.after)
         terms = [*([] if one.before is None else [one.before]), *event.parts.get(name, [])]
         expected = sum(np.asarray(term) for term in terms) if terms else None
@@ -257,7 +255,7 @@ class _ProgramPage(Numbers):
     # Statements
 
     def effects(self, event: StatementEnd) -> tuple[list[str], list[str], dict[str, str]]:
-        """Return what a statement changed, in sentences and equations, and the new values."""
+        """Return what a statement changed, in sentences and equations, and the new values by the names of tensors."""
         words = [f"`{name}` does not refer to a tensor any more." for name in event.before if name not in event.after]
         equations: list[str] = []
         values: dict[str, str] = {}
@@ -301,7 +299,7 @@ class _ProgramPage(Numbers):
         self.scenes[-1].setdefault("rows", {}).update(new)
 
     def cells(self, row: TensorRow) -> list[str]:
-        """Return the texts of a row of the table."""
+        """Return the texts of a row of the table: the name, the value, the gradient, three flags and the node."""
         flags = (row.requires_grad, row.is_leaf, row.retains_grad)
         gradient = "None" if row.grad is None else self.text(row.grad)
         return [row.name, self.text(row.value), gradient, *map(str, flags), row.grad_fn or "None"]
@@ -360,7 +358,7 @@ def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[TensorLine]
     Args:
         scenes: the scenes of the lesson.
         lines: the tensors, in the order in which they were made.
-        alive: the names of the tensors to which the program refers at its end.
+        alive: the names of the tensors to which the program refers at its end, which stay and are left out.
     """
     inputs = {line.name: line.inputs for line in lines}
     recorded = {line.name for line in lines if line.grad_fn is not None}

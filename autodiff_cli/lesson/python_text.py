@@ -75,7 +75,7 @@ class PythonText:
         return start, self._starts[last - 1] + len(self._lines[last - 1].partition("#")[0].rstrip())
 
     def span(self, code: CodeType, instruction: int) -> Span:
-        """Return the place of an instruction of the program, by its offset in bytes; an instruction has two bytes."""
+        """Return the place of an instruction, which has two bytes, by its offset in bytes; ``(0, 0)`` if it is not known."""
         if code not in self._spans:
             self._spans[code] = [
                 (0, 0) if a is None or b is None or c is None or d is None else (self._place(a, c), self._place(b, d))
@@ -129,7 +129,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _kind(statement: ast.stmt) -> str:
-    """Return the kind of the syntax tree of a compound statement."""
+    """Return the kind of the syntax tree of a compound statement; of other ones than classes and functions, it is ``python``."""
     return "class" if isinstance(statement, ast.ClassDef) else "definition" if isinstance(statement, _SCOPES) else "python"
 
 

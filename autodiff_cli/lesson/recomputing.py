@@ -110,7 +110,7 @@ class _Tracing:
         return [operand for line in self.result.forward for operand in self.trace_line(line).flat]
 
     def trace_line(self, line: ForwardLine) -> Operands:
-        """Trace an input or an operation, give the result the name of the line, and return its elements."""
+        """Trace an input or an operation, name the result, and return its elements; raise ``NotRecordable`` for another shape."""
         if line.name in self.result.given:
             tensor = self.input(np.shape(self.result.given[line.name]))
         else:
@@ -137,7 +137,7 @@ class _Tracing:
             raise _unknown(unparse(tree)) from None
 
     def contributions(self, sweep: Sweep) -> list[Operand]:
-        """Return the elements of the local derivative and of the value of each contribution."""
+        """Return the elements of the local derivative, if it is known, and of the value of each contribution."""
         output = as_operands(self.evaluator.names[self.result.output])
         total = self.sum([self.tape.call("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
         steps = [(step, contribution) for step in sweep.steps for contribution in step.contributions]
@@ -156,7 +156,7 @@ class _Tracing:
         return results
 
     def uses_of_input(self, step: ExplainedStep, contribution: CotangentContribution) -> list[Operands]:
-        """Return the uses of an input whose gradients are the parts of a contribution, if uses and contributions match."""
+        """Return the uses that a contribution sums, all or one of several; raise ``NotRecordable`` if they do not match."""
         uses = self.uses.get(step.names[0], {}).get(contribution.to, []) if len(step.names) == 1 else []
         same = [other for other in step.contributions if other.to == contribution.to]
         if not uses or len(same) not in (1, len(uses)):

@@ -117,7 +117,7 @@ class Recording(ABC):
         self._recorded = is_grad_enabled()
 
     def _end_statement(self, tree: Syntax, output: str, failed: bool, turn: str, quiet: bool = False, caught: str = "") -> None:
-        """Add the event of the end of a statement; the arguments are attributes of ``StatementEnd``."""
+        """Add the event of the end of a statement, whose attributes are the arguments; after ``cut``, keep only the output."""
         if self.cut:
             self.rest += output
             return
@@ -135,7 +135,7 @@ class Recording(ABC):
         self._add_event(end)
 
     def _stored_gradients(self) -> list[StoredGradient]:
-        """Return the gradients that the backward passes of this statement stored: those that they reached or changed."""
+        """Return the gradients that backward passes of this statement reached or changed; without a pass, there are none."""
         gradients = []
         for name, tensor in self._tensors.items() if self._visited or self._parts else ():
             if not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
@@ -155,7 +155,7 @@ class Recording(ABC):
     # Tensors
 
     def _rows(self) -> dict[str, TensorRow]:
-        """Return the state of each name of the program."""
+        """Return the state of each name of the program, as a copy that later statements do not change."""
         rows = [TensorRow.from_tensor(tensor, name, self._expression(name)) for name, tensor in self._named()]
         return {row.name: _copied(row) for row in rows}
 
@@ -167,7 +167,7 @@ class Recording(ABC):
             if not self._known.of_tensor(result.tensor):
                 self._add(result, bound.get(id(result.tensor), ""))
         for name, tensor in named:
-            changed = tensor._edge is not None and not self._known.of_edge(tensor._edge)
+            changed = tensor._edge is not None and not self._known.of_edge(tensor._edge)  # in place, by a new node
             if changed or not self._known.of_tensor(tensor):
                 expression = self._expression(name)
                 operation = tree.children[-1] if tree.kind == "assignment" else name_tree(expression)
@@ -226,7 +226,7 @@ class Recording(ABC):
     def _tensor_line(
         self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span
     ) -> TensorLine:
-        """Return the event of a new tensor, with its inputs and what its ``node`` saves; a leaf has no node."""
+        """Return the event of a new tensor, as if it were traced and required grad; a leaf has no ``node`` that computed it."""
         inputs = [text for part in free_name_nodes(operation) if (text := part.children[0].text) in self._lines and text != name]
         if node is not None:
             self._shown[node] = operation
@@ -237,10 +237,11 @@ class Recording(ABC):
         values = [] if node is None else SavedMemory(self._known.of_tensor, ()).values_of(node, name)
         saved = text_of([value for value in values if value.tensor or value.shape is None], "`")
         grad_fn = None if node is None else type(node).__name__
-        return TensorLine(name, label, operation, value, True, grad_fn, inputs, True, requires, self._recorded, saved, span)
+        traced = needs_grad = True  # the caller corrects them for other tensors than results of nodes
+        return TensorLine(name, label, operation, value, needs_grad, grad_fn, inputs, traced, requires, self._recorded, saved, span)
 
     def _new_nodes(self, node: Node) -> list[Node]:
-        """Return the nodes behind a node, with the node, that do not have names yet, oldest first."""
+        """Return the nodes behind a node, with the node, that do not have names yet, oldest first; leaves are left out."""
         behind = postorder([node], lambda one: [each for each in input_nodes(one) if not self._known.of_edge((each, 0))])
         return sorted((one for one in behind if one.sequence_nr), key=lambda one: one.sequence_nr)
 
@@ -274,7 +275,7 @@ class Recording(ABC):
             self._add_event(Contribution(step, part))
 
     def _begin_pass(self, first: Node) -> Steps:
-        """Name the tensors behind the roots of a new backward pass, whose first node is given, and return its steps."""
+        """Name the tensors behind the roots of a new backward pass, or behind its ``first`` node, and return its steps."""
         self._catch_up(self.current)
         self._pass = running = current_pass.get()
         roots = [first]

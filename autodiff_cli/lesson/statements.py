@@ -20,7 +20,7 @@ class Recorder(Interpreter, Recording):
         super().__init__(variables, dtype)
         self.tensors.listing, self.tensors.steps = True, []
         self._loops: list[str] = []  # the indices of the loops that run
-        self._marks = [0, 0]  # the numbers of steps and of results that were recorded
+        self._marks = [0, 0]  # the numbers of steps and of results that ``_new_tensors`` has returned
         Recording.__init__(self)
         for name, tensor in variables.items():
             self._add_named(tensor, name, name_tree(name), name, (0, 0))

@@ -178,7 +178,7 @@ class PythonRecorder(Recording):
         if not self._frames or self._frames[-1].frame is not frame:
             return self._trace_line
         if event == "exception":
-            self._frames[-1].raised = value[1]
+            self._frames[-1].raised = value[1]  # of its class, the exception and its traceback
         elif event == "return":
             self._leave(frame, value)
         elif event == "line":
@@ -208,7 +208,7 @@ class PythonRecorder(Recording):
         self.current = statement.tree
 
     def _assigned(self, frame: FrameType, value: object) -> dict[str, object]:
-        """Return the name that the caller of a function gives to its result, with the result."""
+        """Return the name that the caller of a function gives to its result, with the result; empty if it does something else."""
         statement = self._frames[-2].statement if len(self._frames) > 1 else None
         if statement is None or statement.tree.kind != "assignment" or frame.f_back is None:
             return {}
@@ -280,7 +280,7 @@ class PythonRecorder(Recording):
         self._new.append(ProgramTensor(result, operation, expression, span, _is_operation(tree, name)))
 
     def _operation_on_names(self, result: Tensor, tree: Syntax, operands: Mapping[int, Tensor | float]) -> Syntax:
-        """Return an operation on names and numbers; ``operands`` are the values of its trees.  Of several nodes, it is the last."""
+        """Return an operation on names and numbers, with ``operands`` by the ``id`` of trees; of several nodes, the last one."""
         node, tensors = result.grad_fn, [value for value in operands.values() if isinstance(value, Tensor)]
         edges = {tensor._edge or leaf_edge(tensor) for tensor in tensors if tensor.requires_grad}
         if node is not None and edges != {edge for edge in node._edges if edge is not None}:
@@ -296,7 +296,7 @@ def _message(problem: BaseException) -> str:
 
 
 def _member_tensors(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors in the list, the dictionary or the object ``name``, with the expressions that read them: ``name[0]``."""
+    """Yield the tensors among the first members of a list, a dictionary or an object, with the expressions that read them."""
     members: list[tuple[str, object]] = []
     if isinstance(value, (list, tuple)):
         members = [(f"{name}[{i}]", one) for i, one in enumerate(value[:_MOST_HELD])]
@@ -314,7 +314,7 @@ def _called_name(tree: Syntax) -> str:
 
 
 def _is_operation(tree: Syntax, name: str) -> bool:
-    """Return whether an expression is an operation of the language, and not a function of autograd or of Python."""
+    """Return whether an expression, which calls ``name`` or nothing, is an operation of the language, and not of autograd."""
     if not name:
         return tree.kind in OPERATORS or tree.kind in ("index", "comparison")
     return name in FUNCTIONS and bool(FUNCTIONS[name].tensors) and name not in METHODS[Tensor] and name not in ACTIONS
@@ -328,7 +328,7 @@ def _without_modules(tree: Syntax, frame: FrameType) -> Syntax:
 
 
 def _operands(text: PythonText, tree: Syntax, frame: FrameType, results: Mapping[Span, Tensor]) -> dict[int, Tensor | float]:
-    """Return the values of the operands of an operation, by the ``id`` of their trees; ``results`` are those of its statement."""
+    """Return the tensors and numbers in an operation by the ``id`` of their trees; ``results`` are those of its statement."""
     values: dict[int, Tensor | float] = {}
     parts = tree.children[:]
     for part in parts:  # the list grows during the loop
@@ -341,7 +341,7 @@ def _operands(text: PythonText, tree: Syntax, frame: FrameType, results: Mapping
 
 
 def _value(tree: Syntax, frame: FrameType) -> object:
-    """Return the value of a name, or of an attribute that can be read without an effect."""
+    """Return the value of a name, or of an attribute that can be read without an effect; ``None`` for other expressions."""
     names = []
     while tree.kind == "attribute":
         tree, name = tree.children
