@@ -66,7 +66,7 @@ def notes_on(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: 
 
 
 def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
-    """Return the notes on kinks; there are none unless a step switches branches at the point."""
+    """Return the notes on kinks; there are none unless a step switches branches at the point, and the value is finite."""
     candidates = switches(evaluation, order)
     if not candidates or not np.isfinite(evaluation.output._data).all():
         return []

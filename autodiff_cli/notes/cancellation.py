@@ -69,7 +69,7 @@ def digits_lost(relative: float, total: int) -> int:
 
 
 def find_digit_losses(trace: Trace, output: Tensor, dtype: str) -> tuple[list[DigitLoss], bool]:
-    """Return the steps that lost more than half of the digits, and whether the output lost more than half of its digits."""
+    """Return the steps that lost more than half of the digits, and whether the output did; none of a program too long."""
     if len(trace) > MOST_STEPS or output.dtype.kind != "f" or any(map(_is_large, trace)):
         return [], False
     errors = _Errors(trace, dtype)
@@ -104,7 +104,7 @@ class _Errors:
         return self._of_numbers.get(value, 0.0) if isinstance(value, float) else 0.0
 
     def add(self, step: Step) -> None:
-        """Add the error of the result of a step, and the step to ``losses`` if it lost digits."""
+        """Add the error of a result, a float or a tensor of floats that is new, and the step to ``losses`` if it lost digits."""
         op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of_tensors):
             return
@@ -132,7 +132,7 @@ class _Errors:
             self.losses.append(DigitLoss(step, mask, place, digits))
 
     def _pointwise_error(self, step: Step, op: FunctionInfo) -> tuple[Error, Error]:
-        """Return the error of the result, and the largest relative error of the arguments of each element."""
+        """Return the error of the result, 0 where it is not finite, and the largest relative error of each element's arguments."""
         values = {key: raw(value) for key, value in step.slots}
         errors = {key: self.error(value) for key, value in step.slots if _is_operand(op, key) and np.any(self.error(value))}
         result = np.asarray(raw(step.result), np.float64)
@@ -171,7 +171,7 @@ class _Errors:
 
 
 def _is_operand(op: FunctionInfo, key: Key) -> bool:
-    """Return whether an argument is a tensor operand of a function rather than an option."""
+    """Return whether an argument is a tensor operand rather than an option; the last parameter stands for further positions."""
     return (op.parameters[min(key, len(op.parameters) - 1)] if isinstance(key, int) else key) in op.tensors
 
 

@@ -161,7 +161,7 @@ def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.
 
 
 def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
-    """Return the note on steps that switch along the same variables, each with its effect: the derivatives on both sides."""
+    """Return the note, of the lowest order that differs, on steps that switch along the same variables with these effects."""
     switch = group[0]
     op = switch.step.op
     assert op is not None

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotPrecise
+from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.evaluation.note_phrases import Note, derivative_phrase, describe_step, first_true_index, note, shortened_source
 from autodiff_cli.evaluation.trace import is_pointwise
 from autodiff_cli.notes import overflow, rounding_trials
 from autodiff_cli.notes.cancellation import DigitLoss, digits_lost, find_digit_losses, total_digits
-from autodiff_cli.notes.kinks import element_name
 from autodiff_cli.notes.overflow import RangeExcess
 from autodiff_cli.notes.rewrites import stable_rewrite
 from autodiff_cli.notes.rounding_bounds import MOST_ORDER, SUSPECT, absorbs
@@ -155,7 +155,7 @@ class _ExactComparison:
         deviations = []
         for place, names in keys:
             output_number = 0 if place is None else int(np.ravel_multi_index(place, evaluation.output.shape))
-            elements = [[element_name(name, element) for element in np.ndindex(evaluation.variables[name].shape)] for name in names]
+            elements = [element_names(name, evaluation.variables[name].shape) for name in names]
             numbers = np.ravel(values[place, names]).tolist()
             for number, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
                 slope = reference.differences.slopes(index)[output_number]
@@ -234,7 +234,7 @@ def _located_note(evaluation: Evaluation, steps: Sequence[DigitLoss], message: s
 
 
 def _range_note(evaluation: Evaluation, excess: RangeExcess, deviations: Sequence[_Deviation]) -> list[Note]:
-    """Return the note on numbers that are inaccurate because a step overflows or underflows, with a rewrite that avoids it."""
+    """Return the note on numbers that a step that overflows or underflows made inaccurate, if any, and a rewrite that avoids it."""
     if not deviations:
         return []
     first = {deviation.order: deviation for deviation in reversed(deviations)}  # of each order

@@ -41,7 +41,7 @@ def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: 
 
 
 def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
-    """Return the last step whose own derivative is not finite, with ``nan`` or ``inf`` and the description of the step."""
+    """Return the last step whose own derivative is not finite, or ``None``, with ``nan`` or ``inf`` and the words for the step."""
     trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
     for step in reversed(trace):
         result = step.result
@@ -61,7 +61,7 @@ def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Descri
 
 
 def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tuple[int | str, Array]]:
-    """Return the derivatives of one operation by its arguments, times a cotangent; without it, the output is summed."""
+    """Return the derivatives by argument, times a cotangent or else of the sum of the output; none if they are not implemented."""
     arguments = {key: _detached(value) for key, value in step.slots}
     leaves = {key: arguments[key].requires_grad_() for key, value in step.slots if type(value) is Tensor and value._requires_grad}
     output = step.again(arguments)

@@ -119,7 +119,7 @@ class _Search:
         self.masks[id(tensor)] = self.masks.get(id(tensor), False) | mask
 
     def _earlier_nonfinite(self, step: Step) -> Tensor | None:
-        """Return an earlier non-finite result from which a finite argument of the step was computed; 1/inf, for example, is 0."""
+        """Return an earlier non-finite result behind the arguments of a step, as 1/inf is 0; ``None`` if one is not finite."""
         waiting = [value for value in flat_inputs(step) if type(value) is Tensor]
         if not all(is_finite(value._data) for value in waiting):
             return None

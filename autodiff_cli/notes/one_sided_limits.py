@@ -34,6 +34,8 @@ TOLERANCE = 1e-5
 """The relative difference up to which derivatives are equal."""
 _SETTLED = 0.3
 """Numbers converge if each difference is at most this share of the difference before it."""
+_LEAST_CHANGE = 0.02
+"""A smaller relative change from one distance to the next may be a rounding error."""
 _MOST_SECONDS = 1.0
 """The processor time for limits with many digits."""
 
@@ -58,9 +60,9 @@ class Line(NamedTuple):
         return float(self.evaluation.leaves[self.name]._data[self.element])
 
     def values_and_derivatives(self, shift: float, order: int) -> list[Array]:
-        """Return the value and the derivatives along the line, including the mixed second derivatives with the other variables.
+        """Return by order the value and the derivatives along the line, ``(1,)``; of order 2, also the mixed ones, ``(n,)``.
 
-        All of them are nan if the expression is undefined at the shifted point.
+        Each of them is one nan if the expression is undefined at the shifted point.
         """
         evaluation = self.evaluation
         leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
@@ -127,7 +129,7 @@ class Change(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether both limits have converged."""
+        """Whether both limits have converged: their error is at most a quarter of their difference."""
         return self.loose <= abs(self.left - self.right) / 4
 
     @property
@@ -147,15 +149,15 @@ class Change(NamedTuple):
 
 
 def _limit(values: Sequence[float]) -> tuple[float, float]:
-    """Return the limit of three numbers at decreasing distances from a point, infinite if they diverge, and its estimated error."""
+    """Return the limit of three numbers at decreasing distances, infinite if they diverge, and its error: four last changes."""
     far, near, last = values
     if not math.isfinite(last):
         return last, 0.0
     before, after = abs(near - far), abs(last - near)
     grows = math.isfinite(near) and abs(last) > abs(near) > abs(far)
-    if grows and after > _SETTLED * before and after > 0.02 * abs(last):  # not a rounding error of the last one
+    if grows and after > _SETTLED * before and after > _LEAST_CHANGE * abs(last):
         return math.copysign(math.inf, last), 0.0
-    if abs(last) < 1e-3 * abs(far) and after <= _SETTLED * before:
+    if abs(last) < 1e-3 * abs(far) and after <= _SETTLED * before:  # such as a power of the distance
         return 0.0, 4 * abs(last)
     return last, 4 * after
 
@@ -208,7 +210,7 @@ def is_exactly_continuous(evaluation: Evaluation) -> bool:
 
 
 def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, Slope] | None:
-    """Return the first derivative of one of some kinds, computed with many digits, with the place of its variable.
+    """Return the place of a variable, ``x = 2``, with the first derivative of one of some kinds, by many digits; or ``None``.
 
     Raises:
         AutodiffError: if derivatives cannot be computed with many digits, or not in time.
@@ -227,7 +229,7 @@ def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, S
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits along a line differ, and the values on both sides of a jump or ``None``."""
+    """Return the derivatives whose limits along a line differ, and the values beside a jump; at 0, with tiny steps first."""
     size = abs(line.value)
     here = line.values_and_derivatives(0.0, order)
     result, values = _changes(line, here, [(size or 1.0) * eps**power for power in (STEPS if size else STEPS_AT_0)])
@@ -271,12 +273,12 @@ def jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[fl
         left, right: three values on each side, at decreasing distances.
         here: the value at the point.
 
-    At a jump, the difference of the values is more than a rounding error, and does not shrink with the distance.
+    At a jump, the difference of the values is more than a rounding error, 1e-9 of them, and does not shrink with the distance.
     """
     for a, b in ((left, right), (left, [here] * 3), ([here] * 3, right)):
         near, last = b[1] - a[1], b[2] - a[2]
         size = max(abs(a[2]), abs(b[2]), abs(here))
         is_finite = math.isfinite(near) and math.isfinite(last)
-        if is_finite and abs(last) > 1e-9 * size and abs(last - near) < 0.02 * abs(last):
+        if is_finite and abs(last) > 1e-9 * size and abs(last - near) < _LEAST_CHANGE * abs(last):
             return _limit(a)[0], _limit(b)[0]
     return None

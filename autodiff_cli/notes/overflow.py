@@ -29,7 +29,7 @@ class RangeExcess(NamedTuple):
 
 
 def range_excesses(trace: Trace) -> Iterator[RangeExcess]:
-    """Yield the steps that overflow or underflow."""
+    """Yield the steps that overflow or underflow although all their arguments are finite; a step that does both overflows."""
     tiny = np.finfo(np.float64).tiny
     for step in trace:
         numbers = raw(step.result)

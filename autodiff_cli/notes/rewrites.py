@@ -14,7 +14,7 @@ from autodiff_cli.language.tree import Syntax, unparse, walk
 def _rewrites(overflow: bool) -> list[tuple[Syntax, str]]:
     """Return the patterns and their rewrites from ``rewrites.txt``: those against overflow, or those against loss of digits."""
     _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")
-    rows = (row.split("  ", 1) for row in tables[overflow].splitlines())
+    rows = (row.split("  ", 1) for row in tables[1 if overflow else 0].splitlines())  # two blanks end a pattern
     return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
 
 
@@ -34,7 +34,7 @@ def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str
             if bindings is not None:
                 rewrite = parse(text).children[0]
                 names = {part.text for part in walk(rewrite) if part.kind == "NAME"} - set(bindings)
-                if all(name in FUNCTIONS for name in names):
+                if all(name in FUNCTIONS for name in names):  # its functions exist
                     return unparse(_substituted(rewrite, bindings))
     return None
 

@@ -256,7 +256,7 @@ def _rounded_error(argument: Any) -> Any:
 
 
 def absorbs(trace: Trace) -> bool:
-    """Return whether a sum is equal to one of its terms because the other term is too small to change it."""
+    """Return whether a sum of two numbers is equal to one of them because the other is too small to change it."""
     for step in trace:
         if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
             a, b, total = map(raw, (*step.arguments, step.result))
@@ -285,7 +285,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
     }
     try:
         output = _repeat_with_bounds(evaluation, tape, leaves)
-        if shows_value and not _is_small(output, limit / 4):
+        if shows_value and not _is_small(output, limit / 4):  # a margin for what the first order leaves out
             return False
         if order == 0 or not isinstance(output, Bounded):
             return True
@@ -301,7 +301,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
 
 
 def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: Any, order: int, most: float) -> bool:
-    """Return whether the errors of all derivatives up to an order are small; ``start`` is the cotangent of the output."""
+    """Return whether the errors of derivatives up to an order are at most ``most``; ``start`` is the cotangent of the output."""
     gradients = tape.gradients(output, variables, start)
     for k, gradient in enumerate(gradients):
         if not _is_small(gradient, most):
@@ -314,12 +314,12 @@ def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: A
 
 
 def _is_small(value: Any, most: float) -> bool:
-    """Return whether the relative error of a value is small in units of the machine epsilon."""
+    """Return whether the relative error of a value, 0 if it has no bound, is at most ``most`` units of the machine epsilon."""
     return not isinstance(value, Bounded) or bool(np.all(value.error <= most * abs(value._data)))
 
 
 def _repeat_with_bounds(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) -> Tensor:
-    """Return the output of an evaluation with bounds, for leaves with bounds."""
+    """Return the output of an evaluation for leaves with bounds; raise ``UnknownBound`` if the trace hides an argument."""
     plain: dict[float, Bounded] = {}  # the results of operations on plain numbers
     has_plain = any(isinstance(step.result, float) for step in evaluation.trace)
     if any(step.op is None or step.keywords or isinstance(step.result, tuple) for step in evaluation.trace):

@@ -53,7 +53,7 @@ class _RoundingEvaluator(Evaluator):
         self._eps = float(np.finfo(evaluation.dtype).eps)
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function, and change its result and later its gradient as roundings would."""
+        """Apply a function, and change its result and later its gradient as roundings would, unless it is exact or too large."""
         result = super().apply(op, arguments, named, node)
         if type(result) is not Tensor or result.dtype.kind != "f" or result.numel() > MOST_ELEMENTS or op.name in EXACT:
             return result
@@ -110,7 +110,7 @@ def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, mov
 
 
 def _places(evaluation: Evaluation) -> Iterator[Place]:
-    """Return the first elements of the output, or ``None`` if a backward pass can start from the whole output."""
+    """Return the first ``MOST_PLACES`` elements of the output, or ``None`` alone if a backward pass can start from all of it."""
     output = evaluation.output
     if output.numel() == 1 or evaluation.gradient is not None:
         return iter((None,))
@@ -125,7 +125,7 @@ def is_small_enough(evaluation: Evaluation, order: int) -> bool:
 
 
 def uncertain_derivatives(evaluation: Evaluation, order: int, values: Derivatives, limit: float, moves: bool) -> list[Key]:
-    """Return the derivatives whose relative change under perturbed rounding errors exceeds a limit.
+    """Return the finite derivatives whose relative change under perturbed rounding errors exceeds a limit.
 
     Args:
         evaluation: the evaluation.

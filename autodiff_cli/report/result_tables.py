@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Record, RightDigits
+from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.lazy import named
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.styled_text import Text
@@ -50,7 +51,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
 
 
 def _tensor_cells(row: Mapping[str, Any], precision: int) -> list[Text]:
-    """Return the cells of one tensor."""
+    """Return the cells of one tensor; the row of a value that is ``None`` has three."""
     none = Text("None", "dim")
     if row["requires_grad"] is None:  # the value of a name or an attribute is none
         return [Text(row["name"], "bold"), Text(), none]
@@ -100,7 +101,7 @@ def rows_table(
 
 
 def steps_table(steps: Sequence[Record], precision: int) -> Table:
-    """Return a table of the steps of an iteration, each with what it did in words."""
+    """Return a table of the steps of an iteration, whose columns are the keys of the first step; texts and counts stay."""
     columns = [Column(name, TEXT if name in ("done", "action") else NUMBER) for name in (steps[0] if steps else ("step",))]
     cells = [[str(value) if isinstance(value, int | str) else human(value, precision) for value in row.values()] for row in steps]
     return Table(columns, cells)
@@ -109,7 +110,7 @@ def steps_table(steps: Sequence[Record], precision: int) -> Table:
 def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str, tuple[int, ...]], precision: int) -> Table:
     """Return the second derivatives as a matrix with one row and one column for each element of the variables.
 
-    A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
+    The diagonal is bold.  A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
     """
     names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
     if not shown_completely((len(names), len(names))):
@@ -118,23 +119,19 @@ def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str,
         return Table(["first variable", "second variable", "shape", "values"], rows)
     cells = [
         [
-            Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" * ((a, first) == (b, second)))
+            Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" if (a, first) == (b, second) else "")
             for b, second in names
         ]
         for a, first in names
     ]
-    return _matrix_table([_element_name(*name) for name in names], names, cells)
+    labels = [label for name, shape in shapes.items() for label in element_names(name, shape)]
+    return _matrix_table(labels, labels, cells)
 
 
-def _matrix_table(rows: Sequence[str], columns: Sequence[tuple[str, tuple[int, ...]]], cells: Sequence[Sequence[Cell]]) -> Table:
-    """Return a table with the names of its rows and a column for each element of the variables."""
-    heads = [Column("", EXPRESSION, "bold"), *(Column(_element_name(*column), NUMBER) for column in columns)]
+def _matrix_table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> Table:
+    """Return a table of numbers with names of rows and of columns."""
+    heads = [Column("", EXPRESSION, "bold"), *(Column(name, NUMBER) for name in columns)]
     return Table(heads, [[row, *own] for row, own in zip(rows, cells, strict=True)])
-
-
-def _element_name(name: str, position: tuple[int, ...]) -> str:
-    """Return the name of an element: ``v[0]``, or ``x`` for a scalar."""
-    return f"{name}[{', '.join(map(str, position))}]" if position else name
 
 
 def symbol(wrt: Sequence[str]) -> str:
@@ -194,7 +191,8 @@ def product_tables(result: Product, precision: int) -> list[Renderable]:
         if shown_completely((len(columns), len(rows))):
             blocks = {name: np.asarray(block) for name, block in result.derivatives.items()}
             numbers = [[human(blocks[name][(*row, *position)], precision) for name, position in columns] for row in rows]
-            return [_matrix_table([_element_name("output", row) for row in rows], columns, numbers)]
+            labels = [label for name, shape in result.shapes.items() for label in element_names(name, shape)]
+            return [_matrix_table(element_names("output", np.shape(result.value)), labels, numbers)]
     cells = [
         (Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan"))
         for name, value in result.numbers()
@@ -212,7 +210,7 @@ class Formulas(Protocol):
 
 
 def _steps_tables(steps: Sequence[Any]) -> list[Renderable]:
-    """Return tables of the parts of an expression with their differentials, each followed by the derivatives."""
+    """Return tables of consecutive steps of one sort: the parts of an expression, ``u = ...``, and then the derivatives."""
     parts: list[Renderable] = []
     for is_part, group in groupby(steps, lambda step: " = " in step.of):
         rows = [[*([Text(step.of, "bold")] * is_part), Text(step.gives, "cyan"), Text(step.rule, "dim")] for step in group]
@@ -274,7 +272,7 @@ _BADNESS = list(_VERDICTS)
 
 
 def _checks_table(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
-    """Return the table of some checks; ``sides`` names the two derivatives that are compared."""
+    """Return the table of checks of the derivatives ``sides``; of several ``points``, a row shows the worst and where it is."""
     are_claims, several = sides[0] == "claimed", points > 1
     numbers = [Column(header, NUMBER) for header in (*sides, "error", "tolerance")]
     rows: list[list[Cell]] = []
