@@ -85,18 +85,19 @@ def _doubtful_intervals(mismatches: Mask, most: int) -> tuple[Indices, bool]:
 
 
 def merge_samples(parts: Sequence[Samples]) -> Samples:
-    """Return the samples of several curves, each of which was sampled alone, at the points of all of them."""
+    """Return the samples of several curves, each alone in its part, at the points of all; outside of its own, a curve is nan."""
     xs = np.unique(np.concatenate([part.xs for part in parts]))
-    ys = np.stack([np.interp(xs, part.xs, part.ys[0], math.nan, math.nan) for part in parts])
+    ys = np.empty((len(parts), len(xs)))
     for k, part in enumerate(parts):
-        ys[k, np.searchsorted(xs, part.xs)] = part.ys[0]  # interpolation next to nan is nan
+        ys[k] = np.interp(xs, part.xs, part.ys[0], left=math.nan, right=math.nan)
+        ys[k, np.searchsorted(xs, part.xs)] = part.ys[0]  # own samples next to nan, where interpolation is nan
     discontinuities = [replace(mark, curve=k) for k, part in enumerate(parts) for mark in part.discontinuities]
-    evenly, windows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("evenly", "windows"))
+    evenly, windows = np.concatenate([part.evenly for part in parts]), np.concatenate([part.windows for part in parts])
     return Samples(xs, ys, evenly, sorted(discontinuities, key=lambda mark: mark.at), windows, any(part.coarse for part in parts))
 
 
 def shown_range(y: Floats, unbounded: bool) -> tuple[float, float]:
-    """Return the range of values to show: all values of a bounded curve, most of an unbounded curve, nan if none is finite."""
+    """Return the range to show: of all values (nan if none is finite), or of the middle 80 % with half its length on each side."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return math.nan, math.nan

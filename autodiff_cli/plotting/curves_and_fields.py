@@ -97,7 +97,7 @@ def _notes_on_names(outputs: Sequence[Curve], names: Sequence[str], default_rang
 
 
 def _plotted_outputs(expression: str) -> list[Curve]:
-    """Return the expressions at the end of a program; the program of each has blanks in place of the others."""
+    """Return the expressions at the end of a program, each with a program in which blanks replace the others; one is ``value``."""
     source = with_list_output(expression)
     tree = parse(source)
     names, last = output_names(tree), tree.children[-1]
@@ -139,7 +139,7 @@ def _compile_derivatives(program: str, over: Sequence[Range], fixed: Mapping[str
 
 
 def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mapping[str, object], log: str) -> list[Range]:
-    """Return a range for each of one or two variables; for one, it ends where all outputs cease to exist."""
+    """Return a range for each of one or two variables; for one on a linear axis, it ends where all outputs cease to exist."""
     if len(names) == 2:
         return [Range(name, -3.0, 3.0) for name in names]
     name = names[0]
@@ -153,7 +153,7 @@ def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mappi
 
 
 def _path_points(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
-    """Return the points of a path, ``(k, len(over))``, from its columns; without a path, ``k`` is 0."""
+    """Return the points of a path, ``(k, len(over))``, from its columns, which it must have; without a path, ``k`` is 0."""
     if path is None:
         return np.empty((0, len(over)))
     for variable in over:
@@ -269,7 +269,7 @@ def _check_ranges(
 
 
 def discontinuity_notes(name: str, discontinuities: Sequence[Discontinuity], named: str = "") -> list[Record]:
-    """Return a note for each kind of discontinuity, with its positions; ``named`` begins each note."""
+    """Return a note for each kind, with the positions; an infinite end of the domain is a kind; ``named`` begins each note."""
     places: dict[tuple[str, str, str], list[float]] = {}
     for mark in discontinuities:
         singular, many = _KINDS[mark.kind]
@@ -287,7 +287,7 @@ def discontinuity_notes(name: str, discontinuities: Sequence[Discontinuity], nam
 
 
 def _find_discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
-    """Return the points at which the rise to a neighbour does not match the gradient, and whether their values include outliers."""
+    """Return where the rise to a neighbour does not match the gradient, and whether a value there is far from the median."""
     marks = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]
     if not len(finite):

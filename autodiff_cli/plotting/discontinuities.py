@@ -126,7 +126,7 @@ def search_discontinuities(
     left, right, middle, floor, ceiling = _merge_touching(left, right, xs[rough], xs[rough + 1], 4 * resolution)
     before, after = approach_points(left, right, floor, ceiling, resolution)
     near = np.concatenate([before, after], axis=1)
-    values = np.asarray(function(np.clip(near, low, high).ravel())).reshape(-1, *near.shape)
+    values = np.asarray(function(np.clip(near, low, high).ravel())).reshape(-1, *near.shape)  # by curve, place and point
     at_middle = np.asarray(function(middle))[0]
     exact = np.array([_short_position(*place) for place in zip(left, right, middle, strict=True)])
     at_exact = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
@@ -187,7 +187,7 @@ def _merge_touching(
     """
     begin = np.flatnonzero(np.concatenate([[True], left[1:] - right[:-1] > close]))
     end = np.concatenate([begin[1:], [len(left)]]) - 1
-    middle = np.where(begin < end, right[begin], left[begin] + (right[end] - left[begin]) / 2)
+    middle = np.where(begin < end, right[begin], left[begin] + (right[end] - left[begin]) / 2)  # or the sample they share
     left, right, floor, ceiling = left[begin], right[end], floor[begin], ceiling[end]
     between = right[:-1] + (left[1:] - right[:-1]) / 2
     floor[1:] = np.maximum(floor[1:], between)
@@ -249,14 +249,14 @@ def bisect_intervals(
 
 
 def _roughness(ends: Floats, values: Floats, count: int) -> Floats:
-    """Return the sum of the mismatch and the change of the slope in each interval.
+    """Return the mismatch of ``count`` curves, ``(count, m)``, plus the length times the change of the slope if it is finite.
 
-    Only the slope reveals a pole between samples with equal values.
+    The ends of m intervals are ``(2, m)``, and the values there ``(k, 2, m)``.  Only the slope reveals a pole between equal values.
     """
     roughness = mismatch(ends, values, count)[:, 0]
     with np.errstate(all="ignore"):
-        for k in range(min(count, len(values) - 1)):
-            turn = (ends[1] - ends[0]) * np.abs(values[k + 1, 1] - values[k + 1, 0])
+        for k, (left_slope, right_slope) in enumerate(values[1 : count + 1]):
+            turn = (ends[1] - ends[0]) * np.abs(right_slope - left_slope)
             roughness[k] += np.where(np.isfinite(turn), turn, 0.0)
     return roughness
 
@@ -320,7 +320,7 @@ def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: in
 
 
 def _extrapolated_limit(last: float, steps: Floats, ratio: float) -> Limit:
-    """Return the limit beyond the ``last`` value if the ``steps``, at distances of a constant ratio, are a geometric series."""
+    """Return the limit beyond ``last`` of geometric ``steps``, at distances of a constant ratio; infinite if they hardly shrink."""
     shrink = float(np.abs(steps[-1] / steps[0]) ** (1 / (len(steps) - 1)))
     power = math.log(shrink) / math.log(ratio)
     if power <= SLOWEST:
@@ -330,7 +330,7 @@ def _extrapolated_limit(last: float, steps: Floats, ratio: float) -> Limit:
 
 
 def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:
-    """Return the limit of the last six equal values before rounding errors dominate, as for (exp(x) - 1)/x near 0."""
+    """Return the limit of the last six equal values, if any, before rounding errors dominate, as for (exp(x) - 1)/x near 0."""
     for end in range(len(values) - 1, 5, -1):
         last = float(values[end])
         if np.ptp(values[end - 5 : end + 1]) <= NEGLIGIBLE / 2 * extent.size(curve, last):

@@ -75,7 +75,7 @@ class FittedPlot:
 
 
 def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
-    """Return the range of the finite values, enlarged at each end by a share of its length."""
+    """Return the range of the finite values, 0 to 1 if there are none, enlarged by a share of its length, or of a constant."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     wide = (high - low) or abs(low) or 1.0

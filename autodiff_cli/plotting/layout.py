@@ -48,7 +48,7 @@ def panels(plot: Plot) -> list[Panel]:
 def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
     """Return axes that show bounded curves completely.
 
-    Unbounded curves extend the range by at most half of its length in each direction.
+    Unbounded curves extend the range by at most half of its length in each direction.  Without finite values, it is -1 to 1.
     """
     finite = [k for k in curves if np.isfinite(plot.samples.windows[k]).all()]
     if not finite:
@@ -70,7 +70,7 @@ def _range_of_windows(plot: Plot, curves: Sequence[int]) -> tuple[float, float]:
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    """Return a range for axes or colours; the range of a constant is widened."""
+    """Return a range for axes or colours; the range of a constant is widened by half of it, or by 1 if it is 0."""
     if high - low > max(1e-9 * max(abs(low), abs(high)), TINY):
         # A bound that differs from 0 only by rounding errors becomes 0.
         negligible = 1e-6 * (high - low)
@@ -80,7 +80,7 @@ def _widened(low: float, high: float) -> tuple[float, float]:
 
 
 def _is_legible(y: Floats, panel: Panel) -> bool:
-    """Return whether at least 40% of a curve is inside the axes and the visible part is constant or not too flat."""
+    """Return whether 40% of a curve is inside the axes and constant or not too flat there; one without finite values is legible."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return True
@@ -175,7 +175,7 @@ def _pi_label(share: float) -> str:
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """Return the labels of ticks, with the fewest digits that distinguish them."""
+    """Return the labels of ticks, with the fewest digits that are right to a thousandth of the distance between two ticks."""
     apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
     texts = [number_text(v) for v in values]
     for digits in range(7, 18):
@@ -209,7 +209,7 @@ class Circle(NamedTuple):
 
 
 def mark_circles(mark: Discontinuity) -> list[Circle]:
-    """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different."""
+    """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different; none at a pole."""
     if mark.kind not in ("kink", "vertical tangent", "jump", "hole"):
         return []
     sides = mark.limits[0] if mark.kind == "jump" else mark.limits[0][:1]
@@ -233,7 +233,7 @@ def height_over_width(field: Field) -> float:
 
 
 def value_range(field: Field) -> tuple[float, float]:
-    """Return the range of values for the colours."""
+    """Return the range of values for the colours, which is -1 to 1 if no value is finite."""
     low, high = field.y_range or field.window
     if not np.isfinite(low):
         return -1.0, 1.0

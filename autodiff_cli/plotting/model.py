@@ -147,7 +147,7 @@ class Plot(CommandResult):
         return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
 
     def content(self) -> Record:
-        several = self.order + 1 < len(self.curves)
+        several = self.order + 1 < len(self.curves)  # values, and not a value with its derivatives
         marks = [
             {
                 "kind": discontinuity.kind,
@@ -162,7 +162,7 @@ class Plot(CommandResult):
         return _rows(self.data())
 
     def numbers(self) -> list[tuple[str, Floats]]:
-        """Return every column with its description."""
+        """Return every column with its description; one of several values has only its name."""
         return [
             ("the value" if column == "value" else f"the derivative {column}" if self.order else column, y)
             for column, y in zip(self.columns, self.table, strict=True)
@@ -225,7 +225,7 @@ class Field(CommandResult):
         return _rows(self.data())
 
     def numbers(self) -> list[tuple[str, Floats]]:
-        """Return every column with its description."""
+        """Return every column with its description, except the two of the variables."""
         return [(f"the column {name}", column) for name, column in list(self.data().items())[2:]]
 
 

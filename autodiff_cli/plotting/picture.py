@@ -146,7 +146,7 @@ def _settings(colors: PictureTheme) -> dict[str, Any]:
 
 
 def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
-    """Draw the panels of curves below each other, with the title above the first one."""
+    """Draw the panels of curves below each other, with the title above the first one, and above its legend if they overlap."""
     rows = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
     title = _draw_title(rows[0], plot.expression, colors)
     for axes, panel in zip(rows, panels, strict=True):
@@ -183,7 +183,7 @@ def _draw_panel(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme, most
 
 
 def _draw_title(axes: Axes, expression: str, colors: PictureTheme, pad: float | None = None) -> Text:
-    """Draw the expression above the axes, at a distance of ``pad`` points, and return the drawn text."""
+    """Draw the expression above the axes, at a distance of ``pad`` points, ``None`` for the usual one, and return the text."""
     text = shortened(visible(expression), 60)
     return axes.set_title(text, loc="left", pad=pad, family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
 
@@ -204,7 +204,7 @@ def _draw_curve(axes: Axes, plot: Plot, k: int, window: tuple[float, float], col
 
 
 def _draw_path(axes: Axes, path: Floats, colors: PictureTheme, joined: bool = True) -> None:
-    """Draw the points of a path, ``joined`` with lines or alone; the last point is larger."""
+    """Draw the points of a path, which may be empty, ``joined`` with lines or alone; the last point is larger."""
     if len(path):
         style: dict[str, Any] = {"color": colors.curves[1], "markeredgecolor": colors.paper, "markeredgewidth": 0.8, "marker": "o"}
         axes.plot(*path.T, linestyle="solid" if joined else "none", linewidth=1.4, markersize=5, zorder=6, gid="path", **style)
@@ -227,7 +227,7 @@ def _draw_marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> N
 
 
 def _draw_field(figure: Figure, plot: Field, is_to_scale: bool, colors: PictureTheme) -> None:
-    """Draw the value as bands between contour lines, and the gradient as arrows; both axes may have the same scale."""
+    """Draw the value as bands between contour lines, and the gradient, if there is one, as arrows; the axes may share a scale."""
     axes = figure.subplots()
     _draw_title(axes, plot.expression, colors)
     _draw_bands(figure, axes, plot, colors)
@@ -248,7 +248,7 @@ def _draw_field(figure: Figure, plot: Field, is_to_scale: bool, colors: PictureT
 
 
 def _draw_bands(figure: Figure, axes: Axes, plot: Field, colors: PictureTheme) -> None:
-    """Draw the value of a field as bands of colours with contour lines, and their legend beside the axes."""
+    """Draw the value of a field, if it is known at a point, as bands of colours with contour lines and a legend beside the axes."""
     from matplotlib.colors import LinearSegmentedColormap
 
     levels, labels = layout.value_bands(*layout.value_range(plot), 12)

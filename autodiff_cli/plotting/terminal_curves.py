@@ -31,7 +31,7 @@ def plot_size() -> tuple[int, int]:
     """Return the number of columns and of rows of a plot.
 
     The width is that of the terminal or of ``COLUMNS``, at most 120 columns, or 80 in a pipe.  The height is a quarter of the
-    width, but at least 18 rows, reduced to fit the terminal.
+    width, but at least 18 rows, reduced to fit the terminal with four rows to spare, or else 8 rows.
     """
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (most_columns() or 80, 24)
     columns = max(NARROWEST, min(columns, WIDEST))
@@ -44,7 +44,7 @@ def pages(plot: Plot, _: int) -> list[Text]:
 
 
 def drawn(plot: Plot, color: str) -> str:
-    """Return the plot of curves as text for standard output."""
+    """Return the plot of curves as text for standard output; panels, of at least 8 rows, share the height of a plot."""
     colorless = not is_colored(color)
     columns, rows = plot_size()
     panels = layout.panels(plot)
@@ -60,7 +60,7 @@ def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str
     lines, room = [""], 0
     for k in panel.curves:
         name = visible(plot.curves[k].label)
-        if room < len(name) + 8 and room < columns:
+        if room < len(name) + 8 and room < columns:  # three blanks, the sample and a blank are 8 columns
             lines, room = [*lines, ""], columns
         line = LEGEND_SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{LEGEND_SAMPLES[k]}\x1b[0m"
         lines[-1] += f"   {line} {name}"
@@ -74,7 +74,7 @@ def _panel_lines(plot: Plot, panel: Panel, columns: int, rows: int, colorless: b
     y_ticks = layout.axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
     x_ticks = layout.axis_ticks(plot, "x", ends, max(3, columns // 10))
     plotext, figure = empty_figure(columns, rows, ends, (panel.low, panel.high), y_ticks, x_ticks)
-    inner = columns - max(map(len, y_ticks[1])) - 2, rows - 3
+    inner = columns - max(map(len, y_ticks[1])) - 2, rows - 3  # without the labels and the frame
     points: list[tuple[float, float, str, int]] = []  # each with its character and its colour
     if panel.low < 0 < panel.high and "y" not in plot.scale.log:
         figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(GRAY))

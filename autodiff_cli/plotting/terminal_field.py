@@ -27,11 +27,11 @@ def pages(field: Field, _: int) -> list[Text]:
 
 
 def drawn(field: Field, color: str) -> str:
-    """Return the plot of a field as text for standard output."""
+    """Return the plot of a field as text for standard output: a frame of plotext, filled with cells, above a legend."""
     colorless = not is_colored(color)
     columns, rows = plot_size()
     up = ticks(field.y[0], field.y[-1], max(3, rows // 3))
-    margin = max(map(len, up[1])) + 1
+    margin = max(map(len, up[1])) + 1  # the labels and the frame
     inner = columns - margin - 1
     rows = min(max(12, round(inner * height_over_width(field) / 2) + 4), rows + 6)  # a character is twice as high as it is wide
     _, figure = empty_figure(columns, rows - 1, (field.x[0], field.x[-1]), (field.y[0], field.y[-1]), y_ticks=up)
@@ -58,7 +58,7 @@ def _band_numbers(field: Field, columns: int, rows: int, levels: list[float]) ->
 
 
 def _cell_texts(field: Field, bands: Indices, colorless: bool) -> list[list[str]]:
-    """Return the arrow of the gradient, the point of the path or nothing in each cell."""
+    """Return the arrow of the gradient, the point of the path or an empty text in each cell, the top row first."""
     rows, columns = bands.shape
     texts = [[""] * columns for _ in range(rows)]
     if field.gradient is not None:
@@ -88,7 +88,8 @@ def _styled_cell(text: str, band: int, levels: list[float], colorless: bool) -> 
     if colorless:
         return text or BAND_SHADES[round(share * (len(BAND_SHADES) - 1))]
     blue = BLUES[round(share * (len(BLUES) - 1))]
-    return f"\x1b[38;5;{16 if blue >= LIGHT else 231};48;5;{blue}m{text or ' '}\x1b[0m"
+    ink = 16 if blue >= LIGHT else 231  # black or white
+    return f"\x1b[38;5;{ink};48;5;{blue}m{text or ' '}\x1b[0m"
 
 
 def _legend(levels: list[float], labels: list[str], columns: int, colorless: bool) -> str:
