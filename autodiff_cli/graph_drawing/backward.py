@@ -148,7 +148,7 @@ def _nodes_in_tree_order(root: Node) -> list[Node]:
 def _memory(
     root: Node, named: Iterable[Named], names: Mapping[Node, tuple[str, str]], leaves: Iterable[Tensor]
 ) -> tuple[SavedMemory, dict[Node, list[SavedValue]]]:
-    """Return the memory of the saved values behind a node, and the saved values of each node."""
+    """Return the memory of the saved values behind a node, and the saved values by node; the first node in the tree counts them."""
     from autodiff_cli.autograd.saved.memory_use import SavedMemory
 
     tensor_names = {id(tensor): name for tensor, name, _ in named}

@@ -50,13 +50,13 @@ def _owners(graph: Graph, levels: Sequence[int], depth: int) -> dict[int, int]:
 
 
 def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
-    """Return whether a gradient flows to the hidden inputs of a node; ``None`` if unknown."""
+    """Return whether a gradient flows to an input of a node deeper than ``depth``; ``None`` if it is unknown for one."""
     flows = [graph.nodes[source].requires_grad for source in graph.nodes[i].inputs if source is not None and levels[source] > depth]
     return None if None in flows else any(flows)
 
 
 def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
-    """Return the part of a graph near the output that does not exceed the limits on edges, levels and ``Graph.length``."""
+    """Return the part near the output, of at least one level, within the limits on edges, levels and ``Graph.length``."""
     depth = deepest(graph, most_edges, most_levels)
     small = cut(graph, depth)
     while depth > 1 and small.length() > most_length:

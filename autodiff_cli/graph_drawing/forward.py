@@ -63,7 +63,7 @@ class _GraphBuilder:
         return Graph(nodes, tensors.source, "forward", self._evaluated)
 
     def _add(self, step: Step) -> None:
-        """Add a node for each result of a step that does not have one; a step without inputs is a constant."""
+        """Add a node for each result of a step that does not have one, as ``max.values``; a step without inputs is a constant."""
         result = step.result
         several = isinstance(result, tuple)
         results = result if several else (result,)
@@ -139,7 +139,7 @@ class _GraphBuilder:
 
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
-    """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes and flags are not inputs."""
+    """Yield each argument that becomes an input, with its syntax tree if it is known; shapes, flags and ``None`` are not inputs."""
     op, tree = step.op, step.tree
     trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else argument_trees(step)
     if tree.kind == "comparison" and len(tree.children) == 3:

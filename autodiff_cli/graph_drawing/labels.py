@@ -32,7 +32,7 @@ class LabelLine(NamedTuple):
 
 
 def brief(value: Value | None, precision: int) -> str:
-    """Return a number or an array as text; a long array is reduced to its first and last elements and its shape."""
+    """Return a number or an array as text; a long array is reduced to its first two elements, its last and its shape."""
     array = np.asarray(value)
     if array.ndim == 0 or array.size <= MOST_ELEMENTS:
         return human(array, precision)
@@ -47,7 +47,7 @@ def fitted(text: str, most: int = WIDEST) -> str:
 
 
 def is_literal(node: GraphNode) -> bool:
-    """Return whether the label of a node is the text of its value."""
+    """Return whether the label of a node is the text of its value: a number or a list, or empty because the text is long."""
     if node.kind != "constant":
         return False
     try:
@@ -63,14 +63,14 @@ def shows_value(node: GraphNode, title: str) -> bool:
 
 
 def constant_text(node: GraphNode, precision: int) -> str:
-    """Return the text of a constant: the label if it is short, else the value."""
+    """Return the text of a constant: the label if it is short, else the value, or the shortened label if that is unknown."""
     if node.label and len(node.label) <= WIDEST:
         return node.label
     return brief(node.value, precision) if node.value is not None else fitted(node.label)
 
 
 def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
-    """Return the lines of the label of a node."""
+    """Return the lines of the label of a node: the title, and what is known of its value, its gradient and its saved values."""
     if node.kind == "more":
         return [LabelLine(f"… {node.label}", "title")]
     if node.kind == "constant":

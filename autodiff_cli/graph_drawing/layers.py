@@ -84,7 +84,7 @@ class Layers:
         while fewest and passes < best_pass + _PATIENCE and passes * len(self.layer) < _WORK:
             upward = passes % 2 == 0
             for row in reversed(rows) if upward else rows:
-                _sort_by_mean(row, at, self.lower if upward else self.upper, last_first=passes % 4 > 1)
+                _sort_by_mean(row, at, self.lower if upward else self.upper, last_first=passes % 4 > 1)  # two passes each
             passes += 1
             crossings = self._crossings(rows)
             if crossings < fewest:

@@ -103,7 +103,7 @@ class Graph(CommandResult):
         return counts
 
     def levels(self) -> list[int]:
-        """Return the length of the shortest path from each node to the output."""
+        """Return the length of the shortest path from each node to the output; -1 for a node without a path."""
         levels = [-1] * len(self.nodes)
         reached = [len(self.nodes) - 1]
         levels[-1] = 0

@@ -57,7 +57,7 @@ class Routes:
         return [self._starts[k], *(self._x[slot] for slot in self._paths[k][1:-1]), self._ends[k]]
 
     def _through(self, k: int, bands: Sequence[Point]) -> list[Point]:
-        """Return the points through which an edge is drawn."""
+        """Return the points through which an edge is drawn: both borders of each layer, except those beside its own boxes."""
         (a, b), places = self._edges[k], self._places(k)
         own = list(bands[self._layer[a] : self._layer[b] + 1])
         # A box is in the middle of its layer, which may be taller.
@@ -78,7 +78,7 @@ class Routes:
 
     def _ports(self, flats: Sequence[float]) -> tuple[list[float], list[float]]:
         """Return the x positions of the start and the end of each edge, separate from the other edges at the same box."""
-        leaving: dict[int, dict[int, list[int]]] = {}
+        leaving: dict[int, dict[int, list[int]]] = {}  # the edges by the box and the next slot, which share a port
         arriving: dict[int, list[int]] = {}
         for k, ((a, b), path) in enumerate(zip(self._edges, self._paths, strict=True)):
             leaving.setdefault(a, {}).setdefault(path[1], []).append(k)
@@ -96,7 +96,7 @@ class Routes:
         return starts, ends
 
     def _side_by_side(self, box: int, flat: float, towards: Sequence[float]) -> list[float]:
-        """Return separate x positions on one side of a box, as near as possible to ``towards`` and in the same order."""
+        """Return separate x positions on one side of a box, near ``towards`` and in order; a lone straight edge stays so."""
         room = flat / 2
         aside = [min(max(x - self._x[box], -room), room) for x in towards]
         straight = [abs(x - self._x[box]) < _STRAIGHT for x in towards]
@@ -111,7 +111,7 @@ class Routes:
 
 def spread(targets: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
     """Return the positions nearest to ``targets``, in the same order and at least ``step`` apart, by isotonic regression."""
-    pools: list[tuple[float, float, int]] = []
+    pools: list[tuple[float, float, int]] = []  # the mean, the weight and the number of targets that move together
     for i, (place, weight) in enumerate(zip(targets, weights, strict=True)):
         mean, total, size = place - i * step, weight, 1
         while pools and pools[-1][0] >= mean:

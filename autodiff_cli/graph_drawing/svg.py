@@ -43,21 +43,17 @@ def to_svg(graph: Graph, precision: int = 6) -> str:
         )
     labels = [lines(graph, node, precision) for node in graph.nodes]
     sizes = [_size(node, label) for node, label in zip(graph.nodes, labels, strict=True)]
-    arrows = list(flow(graph))
     flats = [_flat(node.kind, size) for node, size in zip(graph.nodes, sizes, strict=True)]
     layout = place(sizes, list(graph.edges()), flats)
     layout = layout.upside_down() if graph.direction == "backward" else layout
-    return _drawn(graph, labels, sizes, arrows, layout)
+    return _svg_document(graph, labels, sizes, layout)
 
 
-def _drawn(
-    graph: Graph,
-    labels: Sequence[Sequence[LabelLine]],
-    sizes: Sequence[Point],
-    arrows: Sequence[tuple[int, int, bool]],
-    layout: Layout,
-) -> str:
-    """Return the text of an ``.svg`` file for a layout."""
+def _svg_document(graph: Graph, labels: Sequence[Sequence[LabelLine]], sizes: Sequence[Point], layout: Layout) -> str:
+    """Return the text of an ``.svg`` file: first the arrows, along the curves of a layout, and then the nodes around its centres.
+
+    The labels and the sizes are those of the nodes.
+    """
     wide, high = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     text = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
@@ -67,7 +63,7 @@ def _drawn(
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         'markerUnits="userSpaceOnUse" orient="auto"><path class="head" d="M0 0.5L8 4L0 7.5Z"/></marker></defs>',
     ]
-    for (_, _, flows), curve in zip(arrows, layout.curves, strict=True):
+    for (_start, _end, flows), curve in zip(flow(graph), layout.curves, strict=True):
         text.append(f'<path class="edge{"" if flows else " none"}" marker-end="url(#arrow)" d="{_path(curve)}"/>')
     for node, label, size, center in zip(graph.nodes, labels, sizes, layout.centers, strict=True):
         text += _node(node, label, size, center)
@@ -75,7 +71,7 @@ def _drawn(
 
 
 def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
-    """Return the width and height of a box, which has room for its label and for the arrows that end at it."""
+    """Return the width and height of a box, which has room for its label, its second border and the arrows that end at it."""
     longest = max(columns(line.text) * _font_size(line) for line in label) * _CHARACTER
     round_ends = 8.0 if node.kind == "variable" else _INSET if node.kind == "output" else 0.0
     arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
@@ -84,7 +80,7 @@ def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
 
 
 def _corner(kind: str, height: float) -> float:
-    """Return the radius of the corners of a box."""
+    """Return the radius of the corners of a box: round ends for a variable, and 0 for kinds with right angles."""
     return {"variable": min(height / 2, 22.0), "operation": 7.0, "named": 7.0}.get(kind, 0.0)
 
 

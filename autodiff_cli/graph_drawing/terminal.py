@@ -105,8 +105,8 @@ _STYLES = {
 _GAP = 3
 """The number of blanks between two columns of the table."""
 _NARROWEST_EXPRESSION = 12
-_SAVES = 4
-"""The position of the column of saved values."""
+_HEAD, _EXPRESSION, _SAVES = 0, 1, 4
+"""The positions of the columns of nodes, of expressions and of saved values."""
 
 
 class _Row(NamedTuple):
@@ -132,15 +132,15 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     Args:
         graph: the graph.
         precision: the number of significant digits.
-        columns: the width of the terminal, for which expressions are shortened.
+        columns: the width of the terminal, for which expressions are shortened; a column without a text is left out.
         ascii_only: whether the terminal supports only ASCII characters.
     """
     rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
     titles = headers(graph)
     widths = [max(len(title), *(columns_of(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
-    used = [k for k in range(len(titles)) if k == 0 or any(row[k] for row in rows)]
-    longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != 1))
-    kinds = {0: WORD, 1: WORD, _SAVES: TEXT}
+    used = [k for k in range(len(titles)) if k == _HEAD or any(row[k] for row in rows)]
+    longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != _EXPRESSION))
+    kinds = {_HEAD: WORD, _EXPRESSION: WORD, _SAVES: TEXT}
     lines = []
     for row in rows:
         expression = Text(fitted(row.expression, max(longest, _NARROWEST_EXPRESSION)), "dim")
