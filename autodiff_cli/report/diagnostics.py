@@ -14,7 +14,8 @@ from autodiff_cli.errors import AutodiffError, Span
 from autodiff_cli.report.control_characters import visible, visible_json
 from autodiff_cli.report.terminal import most_columns
 
-_WIDEST = 76
+_WIDEST, _BESIDE = 76, 8
+"""The most characters of a source line, and the columns beside it: two blanks before it, and "..." on both sides."""
 _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 
 
@@ -25,7 +26,8 @@ def for_people(error: AutodiffError) -> str:
     if error.path is not None and error.line is not None:
         lines.append(f"  {error.path}, line {error.line}:".replace("\n", "\\n"))
     if error.span is not None and error.source:
-        lines += [f"  {line}" for line in excerpt(error.source, error.span, min(_WIDEST, (columns or 100) - 8))]
+        widest = _WIDEST if columns is None else min(_WIDEST, columns - _BESIDE)
+        lines += [f"  {line}" for line in excerpt(error.source, error.span, widest)]
     if error.hint:
         lines.append(folded(f"  hint: {_with_escaped_names(error.hint)}", columns))
     return visible("\n".join(lines))

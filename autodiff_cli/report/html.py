@@ -76,7 +76,7 @@ def parts_html(parts: Sequence[Renderable]) -> str:
 
 
 def _preformatted_html(lines: Sequence[Text]) -> str:
-    """Return lines as one preformatted block, without empty lines at its ends."""
+    """Return lines as one preformatted block, without empty lines at its ends; an empty text for empty lines."""
     text = Text()
     for number, line in enumerate(lines):
         text.append("\n" if number else "").append(line)
@@ -101,7 +101,7 @@ def _table_html(table: Table) -> str:
 
 
 def _cell_html(cell: Text, justify: str) -> str:
-    """Return a cell; a matrix keeps its lines."""
+    """Return a cell aligned by ``justify``; one with several lines or an indent keeps them, aligned to the left."""
     text = _text_html(cell)
     if "\n" in text or text.startswith(" "):
         return f'<td style="text-align:left"><pre style="{_MONOSPACED};margin:0">{text}</pre></td>'
@@ -114,7 +114,7 @@ def _text_html(text: Text) -> str:
 
 
 def _piece_html(text: str, style: Sequence[str]) -> str:
-    """Return a text inside the elements of its style."""
+    """Return a text inside the elements of its style, of whose colours the last one counts; a dim text needs no colour."""
     color = next((_COLORS[word] for word in reversed(style) if word in _COLORS), "")
     css = f"color:{color}" if color else "opacity:0.7" if "dim" in style else ""
     for element, word in (("b", "bold"), ("i", "italic")):

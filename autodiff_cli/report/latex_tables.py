@@ -10,6 +10,7 @@ from autodiff_cli.report.result_tables import result_parts
 from autodiff_cli.report.table import NUMBER, Table
 
 _NUMERAL = re.compile(r"(?<![\w.(*/-])(?<!\w\[)-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)(?![\w(*/]|\.\d)")
+"""A number that stands alone, and is not a part of a name, an index or an expression."""
 _NAME = re.compile(r"([^\W\d]\w*)(?:\[([\d, ]+)\])?")
 
 

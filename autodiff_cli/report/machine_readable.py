@@ -34,7 +34,7 @@ def render(style: str, result: CommandResult) -> str:
 
 
 def _plain(result: CommandResult) -> str:
-    """Return aligned columns, with ``None`` for missing cells."""
+    """Return aligned columns, with ``None`` for missing cells and control characters escaped."""
     texts = [list(map(visible, row)) for row in _cells(result, "None")]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in texts)

@@ -245,7 +245,7 @@ def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
 
 def _fit(strips: list[_Strip], room: int) -> _Fit | None:
     """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit."""
-    for folded in (False, True):
+    for folded in (False, True):  # first the gaps become smaller, then matrices are folded
         strips = [strip.folded() for strip in strips] if folded else strips
         widths = [strip.widest for strip in strips]
         for gap in _GAPS:
@@ -277,7 +277,7 @@ def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
 
 
 def _forced(strips: list[_Strip], room: int) -> _Fit:
-    """Return a part with a column that is too wide, in which arrays are wrapped between elements, and words may be broken."""
+    """Return a part of one or two columns that is too wide, in which arrays are wrapped between elements, and words may break."""
     gap = _GAPS[-1]
     if len(strips) == 1:
         return _Fit(strips, [room], gap)
