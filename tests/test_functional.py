@@ -72,6 +72,11 @@ def test_products_are_those_of_the_matrices() -> None:
         assert np.allclose(product(_quadratic, X, v)[1].numpy(), HESSIAN @ v.numpy(), rtol=1e-14)
 
 
+def test_the_vector_left_out_is_1_where_the_value_is_infinite() -> None:
+    assert functional.vjp(ad.log, ad.tensor(0.0))[1].item() == np.inf
+    assert functional.jvp(ad.log, ad.tensor(np.inf))[1].item() == 0.0
+
+
 def test_errors() -> None:
     with pytest.raises(ShapeError, match="should contain a single element"):
         functional.hessian(lambda x: x * 2, X)

@@ -10,7 +10,7 @@ from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import Size
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, zeros_on
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, UnknownChoice
 from autodiff_cli.lazy import named
 
@@ -244,7 +244,7 @@ def _checked_vector(v: Tensors | None, like: Sequence[Tensor], several: bool, na
         if len(like) != 1 or like[0].numel() != 1:
             subject = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
             raise ShapeError(f"The vector v can only be None if the {subject} a single Tensor with a single element.")
-        return [tensor_on(like[0]._data * 0 + 1)]
+        return [zeros_on(like[0].shape, like[0]) + 1]
     vector, _ = _checked_list(v, "v", name)
     if len(vector) != len(like):
         if several:
