@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from autodiff_cli.autograd.checks.finite_differences import moved
+from autodiff_cli.autograd.checks.finite_differences import temporarily_shifted
 from autodiff_cli.autograd.jacobians import filled, gradients_of
 from autodiff_cli.autograd.modes import enable_grad
 from autodiff_cli.autograd.tensor import Tensor
@@ -91,7 +91,7 @@ def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[flo
     """Return a function of a distance that shifts one element of a leaf, computes the result and restores the leaf."""
 
     def shifted(distance: float) -> Array:
-        with moved(leaf, distance, i):
+        with temporarily_shifted(leaf, distance, i):
             return np.ravel(np.asarray(compute()._data, np.float64))
 
     return shifted

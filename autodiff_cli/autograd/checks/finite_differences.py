@@ -16,35 +16,32 @@ from autodiff_cli.errors import InvalidCheck
 
 
 @contextmanager
-def moved(argument: Tensor, step: Array | float, element: int | None = None) -> Iterator[None]:
-    """Return a context in which the values of a tensor, or only one element, are increased by ``step``."""
+def temporarily_shifted(argument: Tensor, step: float, element: int) -> Iterator[None]:
+    """Return a context in which one element of a tensor, counted in the flattened tensor, is increased by ``step``."""
     original = argument._data
     values = np.array(original, order="C")  # so that reshape makes no copy
-    if element is None:
-        values = values + step
-    else:
-        values.reshape(-1)[element] += step
-    argument._data = values[()] if values.ndim == 0 else values
+    values.reshape(-1)[element] += step
+    argument._data = values[()] if values.ndim == 0 else values  # a 0-d tensor contains a NumPy scalar
     try:
         yield
     finally:
         argument._data = original
 
 
-def two_sides(
-    function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float, step: Array | float = 1.0, element: int | None = None
-) -> list[Array]:
-    """Return the central difference of each output of ``function`` for steps of ``eps*step`` and ``-eps*step``; see ``moved``.
+def _central_differences(function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float, element: int) -> list[Array]:
+    """Return the central difference of each output of ``function`` for steps of ``eps`` and ``-eps`` of an element.
 
     Raises:
         InvalidCheck: if the shapes or the types of the outputs depend on the values of the argument.
     """
     ends: list[list[Any]] = []
-    for sign in (-eps, eps):
-        with moved(argument, step * sign, element):
+    for step in (-eps, eps):
+        with temporarily_shifted(argument, step, element):
             ends.append([output._data for output in function()])
-    index = "" if element is None else f"on index {tuple(map(int, np.unravel_index(element, argument.shape)))} "
-    beginning = "Expected `func` to return outputs with the same {} when inputs are perturbed {}by {}, but got: {}s {} and {}."
+    index = tuple(map(int, np.unravel_index(element, argument.shape)))
+    beginning = (
+        "Expected `func` to return outputs with the same {} when inputs are perturbed on index {} by {}, but got: {}s {} and {}."
+    )
     for low, high in zip(*ends, strict=True):
         if low.shape != high.shape:
             raise InvalidCheck(beginning.format("shape", index, eps, "shape", Size(low.shape), Size(high.shape)))
@@ -56,8 +53,8 @@ def two_sides(
 
 def numeric_jacobians(function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float) -> list[Array]:
     """Return the Jacobian of each output of ``function`` by central differences; see ``analytic_jacobian`` for the shape."""
-    rows = [two_sides(function, argument, eps, 1.0, i) for i in range(argument.numel())]
-    if not rows:
+    rows = [_central_differences(function, argument, eps, i) for i in range(argument.numel())]
+    if not rows:  # an argument without elements
         return [np.zeros((0, output.numel())) for output in function()]
     return [np.array([np.ravel(part) for part in parts]).reshape(len(rows), -1) for parts in zip(*rows, strict=True)]
 
@@ -72,7 +69,7 @@ def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
 
 
 def mismatch(output: int, argument: int, numeric: Array, analytic: Array, forward: bool = False) -> str:
-    """Return PyTorch's message for two Jacobians that differ; ``output`` and ``argument`` are the numbers of both."""
+    """Return PyTorch's message for two Jacobians that differ; ``output`` and ``argument`` are their numbers, from 0."""
     mode = "computed with forward mode " if forward else ""
     return (
         f"Jacobian {mode}mismatch for output {output} with respect to input {argument},\n"

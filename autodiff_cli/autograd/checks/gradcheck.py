@@ -80,7 +80,7 @@ def gradcheck(
         if check_forward_ad:
             check.compare_jacobians(forward=True)
         if check_backward_ad:
-            check.zero_gradients()
+            check.check_zero_cotangents()
     except GradcheckError:
         if raise_exception:
             raise
@@ -114,8 +114,8 @@ def gradgradcheck(
     differentiated = [isinstance(a, Tensor) and a.requires_grad for a in (*arguments, *cotangents)]
 
     def gradient(*everything: Any) -> tuple[Tensor, ...]:
-        """Return the gradients of the outputs as a function of the inputs, followed by the cotangents."""
-        # Forward mode detaches its inputs.
+        """Return the gradients of the outputs as a function of inputs, then cotangents; an unused input is left out."""
+        # Forward mode detaches its inputs, so they have to require grad again.
         values = [v.requires_grad_() if follows else v for v, follows in zip(everything, differentiated, strict=True)]
         results = [o for o in outputs_of(func(*values[:count])) if o.requires_grad]
         variables = [v for v, follows in zip(values[:count], differentiated, strict=False) if follows]
@@ -148,7 +148,7 @@ class DerivativeCheck:
     check_grad_dtypes: bool
 
     def __post_init__(self) -> None:
-        """Find the inputs to check, and call the function once."""
+        """Find the inputs to check, warn of or refuse those that do not suit, and call the function once."""
         self.checked = [a for a in self.arguments if isinstance(a, Tensor) and a.requires_grad]
         for i, argument in enumerate(self.arguments):
             if isinstance(argument, Tensor) and argument.requires_grad:
@@ -173,16 +173,16 @@ class DerivativeCheck:
         return outputs_of(self.func(*self.arguments))
 
     def compare_jacobians(self, forward: bool) -> None:
-        """Raise GradcheckError if the Jacobians of forward or reverse mode differ from finite differences in any element."""
+        """Raise GradcheckError if Jacobians of one mode differ from finite differences; they are 0 without a recorded output."""
         numeric = [self.numeric(argument) for argument in self.checked]
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
             return
-        exact = [self._forward(argument) for argument in self.checked] if forward else None
+        by_argument = [self._forward(argument) for argument in self.checked] if forward else None
         for i, output in enumerate(self.outputs):
             for j, argument in enumerate(self.checked):
-                analytic = exact[j][i] if exact else self._backward(output, argument)
+                analytic = by_argument[j][i] if by_argument else self._backward(output, argument)
                 if not np.allclose(analytic, numeric[j][i], self.rtol, self.atol):
                     raise GradcheckError(mismatch(i, j, numeric[j][i], analytic, forward))
 
@@ -203,7 +203,7 @@ class DerivativeCheck:
         ]
 
     def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
-        """Return the tangents of the outputs for the tangent ``direction`` of one input, and tangents 0 of the others."""
+        """Return the tangents of the recorded outputs for the tangent ``direction`` of one input, and tangents 0 of the others."""
         with dual_level():
             values: list[Any] = []
             for value in self.arguments:
@@ -213,17 +213,17 @@ class DerivativeCheck:
                 spread = np.full(value.shape, direction if value is argument else 0.0, value._data.dtype)
                 values.append(make_dual(value.detach(), tensor_on(spread[()])))
             tangents = []
-            for k, (output, recorded) in enumerate(zip(outputs_of(self.func(*values)), self.all_outputs, strict=True)):
+            for output, recorded in zip(outputs_of(self.func(*values)), self.all_outputs, strict=True):
                 if not recorded.requires_grad:
                     continue
                 primal, tangent = unpack_dual(output)
-                if tangent is not None and self.check_grad_dtypes and tangent.dtype != self.all_outputs[k].dtype:
+                if tangent is not None and self.check_grad_dtypes and tangent.dtype != recorded.dtype:
                     raise GradcheckError("Forward AD gradient has dtype mismatch.")
                 tangents.append(primal * 0.0 if tangent is None else tangent)
         return tangents
 
-    def zero_gradients(self) -> None:
-        """Check that zero cotangents give zero gradients."""
+    def check_zero_cotangents(self) -> None:
+        """Raise GradcheckError if cotangents of 0 give a gradient other than 0."""
         if not self.outputs:
             return
         starts = [zeros_on(o.shape, o) for o in self.outputs]
@@ -244,5 +244,5 @@ def arguments_of(inputs: Tensor | Sequence[Any]) -> list[Any]:
 
 
 def outputs_of(result: Outputs) -> list[Tensor]:
-    """Return the tensors among the results of a checked function."""
+    """Return the tensors among the results of a checked function, which may also return one tensor; others are left out."""
     return [result] if isinstance(result, Tensor) else [r for r in result if isinstance(r, Tensor)]
