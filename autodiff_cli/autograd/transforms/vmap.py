@@ -62,7 +62,7 @@ def at_front(x: Tensor, dim: int) -> Tensor:
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """Return the name of a function for messages."""
+    """Return the name of a function for messages, its text if it does not have a name."""
     if hasattr(func, "__name__"):
         return func.__name__
     return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
@@ -119,7 +119,7 @@ def _example_dimension(value: Any, dim: Any, beginning: str) -> int:
 
 
 def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:
-    """Check the type of the dimensions of the results."""
+    """Check that each dimension of the results is a whole number or ``None``."""
     for dim in leaves(out_dims):
         if dim is not None and not isinstance(dim, int):
             raise ArgumentError(
@@ -145,7 +145,7 @@ def _unwrapped(func: Callable[..., Any], batch: Batch, output: Tree, out_dims: D
 
 
 def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
-    """Return one result for all examples, with the examples along ``dim``."""
+    """Return one result for all examples, with the examples along ``dim``; ``None`` for a result that they share."""
     if dim is None:
         if isinstance(value, Tensor) and batch.holds(value):
             raise ArgumentError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -155,10 +155,9 @@ def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims= to None "
             "for output?"
         )
-    physical = batch.lift(value)
-    return moved(physical, dim)
+    return front_moved_to(batch.lift(value), dim)
 
 
-def moved(physical: Tensor, dim: int) -> Tensor:
-    """Return a tensor with its first dimension moved to another position."""
+def front_moved_to(physical: Tensor, dim: int) -> Tensor:
+    """Return a tensor with its first dimension moved to the position ``dim``; the inverse of ``at_front``."""
     return physical if dim == 0 else physical.movedim(0, dim)
