@@ -31,7 +31,7 @@ class running:
 
 
 def draws(function: Callable[_Args, _Result]) -> Callable[_Args, _Result]:
-    """Return a random function that is refused inside ``vmap``."""
+    """Decorate a function that draws random numbers: inside ``vmap``, a call raises VmapError."""
 
     @functools.wraps(function)
     def drawn(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:

@@ -47,14 +47,14 @@ def data(self: Tensor) -> Tensor:
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
-    """Replace the values of a tensor, and keep its history."""
+    """Replace the values of a tensor, and keep its history; a new shape or type is allowed."""
     if not isinstance(value, Tensor):
         raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._requires_grad and value._data.dtype.kind != "f":
         raise DtypeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    other = value._data.shape != self._data.shape or value._data.dtype != self._data.dtype
+    differs = value._data.shape != self._data.shape or value._data.dtype != self._data.dtype
     self._data = shared_array(value)
-    if other and self._extra is not None:
+    if differs and self._extra is not None:
         self._extra.accumulator = None  # its node describes the old shape and type
 
 
@@ -86,7 +86,7 @@ def is_view(self: Tensor) -> bool:
 
 
 def deep_copy(self: Tensor, memo: dict[int, object]) -> Tensor:
-    """Return a leaf with copies of the values and of the gradient, for ``copy.deepcopy``.
+    """Return a leaf with copies of the values and of the gradient, for ``copy.deepcopy``, whose ``memo`` has the copies by ``id``.
 
     Raises:
         GraphError: if the tensor is not a leaf.

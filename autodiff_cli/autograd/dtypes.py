@@ -129,7 +129,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
 
 def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
-    """Convert a value to an array or a NumPy scalar; Python floats are converted to the default type.
+    """Convert a value to a new array, or to a NumPy scalar if it is 0-d; Python floats are converted to the default type.
 
     Raises:
         DtypeError: if the elements of the value are not numbers or booleans.

@@ -136,7 +136,7 @@ def _in_order(function: type[Function], args: tuple[Any, ...], kwargs: dict[str,
     signature = inspect.signature(forward)
     if any(p.kind in (p.VAR_KEYWORD, p.KEYWORD_ONLY) for p in signature.parameters.values()):
         return args, kwargs
-    first = () if _without_ctx(function) else (None,)
+    first = () if _without_ctx(function) else (None,)  # in place of ``ctx``
     bound = signature.bind(*first, *args, **kwargs)
     bound.apply_defaults()
     return bound.args[len(first) :], {}

@@ -37,6 +37,6 @@ def observing(observe: Callable[[Visit], object]) -> Iterator[None]:
 
 
 def nodes_behind(output: Tensor) -> list[Node]:
-    """Return the nodes that a tensor depends on, except the nodes of leaves, oldest first."""
+    """Return the nodes that a tensor depends on, oldest first, without the nodes of leaves, whose number is 0."""
     nodes = postorder([] if output.grad_fn is None else [output.grad_fn], input_nodes)
     return sorted((node for node in nodes if node.sequence_nr), key=lambda node: node.sequence_nr)

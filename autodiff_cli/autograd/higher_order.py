@@ -84,7 +84,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
 
 
 def _check_limits(order: int, sizes: list[int]) -> None:
-    """Check the number and the order of the derivatives against the limits."""
+    """Check the number of the derivatives, up to the first order that is refused, and the order against the limits."""
     if lifted():
         return
     numbers = sum(count(sizes, k) for k in range(1, min(order, MOST_NESTED + 1) + 1))
@@ -103,11 +103,11 @@ def _check_limits(order: int, sizes: list[int]) -> None:
 
 
 def _check_growth(order: int, recorded: list[int]) -> None:
-    """Check the number of nodes of the next pass; the differences of ``recorded``, sequence numbers after passes, count nodes."""
+    """Check the nodes of the next pass, expected to grow as before; ``recorded`` has the sequence number after each pass so far."""
     if lifted() or len(recorded) < 3:
         return
     before, last = recorded[-2] - recorded[-3], recorded[-1] - recorded[-2]
-    expected = last * max(1, last // max(before, 1))
+    expected = last * max(1, last // before)  # both are at least 1, because the numbers are drawn from the sequence too
     if expected > MOST_NODES:
         raise LimitError(
             f"the derivative of order {order} needs about {expected:,} operations of nested backward passes, more than the limit "
@@ -117,7 +117,7 @@ def _check_growth(order: int, recorded: list[int]) -> None:
 
 
 def symmetric(derivatives: Mapping[Index, Array], a: str, b: str, variables: Mapping[str, Tensor]) -> Array:
-    """Return the second derivative with respect to ``a`` and ``b``; a derivative stored for ``b`` and ``a`` is transposed."""
+    """Return the second derivative in ``a`` and ``b``; one that is stored for ``b`` and ``a`` gets its dimensions exchanged."""
     if (a, b) in derivatives:
         return derivatives[a, b]
     mirrored: Array = np.asarray(derivatives[b, a])

@@ -22,7 +22,7 @@ Gradients = Sequence[Tensor | None]
 def gradients_of(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], starts: Sequence[Tensor] | None = None, create_graph: bool = False
 ) -> Gradients:
-    """Return the gradients of the sum of the outputs that require grad.
+    """Return the gradients of the sum of the outputs that require grad, all ``None`` if none does.
 
     Args:
         outputs, inputs: the outputs and the inputs.
@@ -39,7 +39,7 @@ def gradients_of(
 
 
 def gradients_of_elements(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[list[Tensor]]:
-    """Return the gradients of each element of a recorded output."""
+    """Return the gradients of each element of a recorded output, in row-major order; a scalar is its only element."""
     # A one-hot cotangent of the whole output would contain zeros, and zero times an infinite derivative is nan.
     elements = [output[i] if i else output for i in itertools.product(*map(range, output.shape))]
     return [filled(gradients_of([element], inputs, None, create_graph), inputs) for element in elements]
@@ -83,7 +83,7 @@ def hessian_vector(output: Tensor, inputs: Sequence[Tensor], v: Sequence[Tensor]
 
 
 def _product(slopes: Gradients, inputs: Sequence[Tensor], v: Sequence[Tensor], create_graph: bool) -> Gradients:
-    """Return the gradients of the sum of the products of recorded gradients with ``v``."""
+    """Return the gradients of the sum of the products of recorded gradients with ``v``; a gradient ``None`` adds nothing."""
     pairs = [(slope, vector) for slope, vector in zip(slopes, v, strict=True) if slope is not None]
     return gradients_of([slope for slope, _ in pairs], inputs, [vector for _, vector in pairs], create_graph)
 

@@ -152,7 +152,7 @@ class Node:
         raise NotImplementedError
 
     def saved_values(self) -> dict[str, Any]:
-        """Return the saved values, by their names in the VJP rules; an input is the tensor that was saved."""
+        """Return the saved values with their histories, by their names in the VJP rules; an input is the tensor that was saved."""
         slots = zip(self.saved_slots, self._saved or (), strict=True)
         return {name: entry if edge >= 0 else recorded(self, entry, edge) for (name, edge), entry in slots}
 
@@ -165,7 +165,7 @@ class Node:
         return RemovableHandle(self.ensure_hooks().before, hook)
 
     def output_type(self, output: int) -> tuple[tuple[int, ...], DType]:
-        """Return the shape and the type of one output."""
+        """Return the shape and the type of one output; with several outputs, ``_shape`` and ``_dtype`` are tuples of them."""
         if self._outputs == 1:
             dtype: Any = self._dtype
             return self._shape, dtype
@@ -230,14 +230,14 @@ def input_nodes(node: Node) -> list[Node]:
 
 
 def check_version(saved: object, sequence_nr: int) -> None:
-    """Check that a saved value was not changed in place since a node was recorded.
+    """Check that a saved tensor was not changed in place after the sequence number; a value that is not a tensor passes.
 
     Raises:
         GraphError: if it was changed; the message is PyTorch's.
     """
-    version, later = changes_since(saved, sequence_nr)
-    if later and isinstance(saved, Tensor):
-        raise GraphError(changed_message(saved, version, later), hint=CHANGED_HINT)
+    changes, later_changes = changes_since(saved, sequence_nr)
+    if later_changes and isinstance(saved, Tensor):
+        raise GraphError(changed_message(saved, changes, later_changes), hint=CHANGED_HINT)
 
 
 def restore(saved: Tensor, edge: Edge | None) -> Tensor:
@@ -245,7 +245,7 @@ def restore(saved: Tensor, edge: Edge | None) -> Tensor:
 
     Args:
         saved: the saved tensor.
-        edge: the edge of the node for this input.
+        edge: the edge of the node for this input; ``None`` if it was a constant.
     """
     if edge is None:
         return tensor_on(saved._data) if saved._requires_grad else saved

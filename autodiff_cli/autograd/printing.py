@@ -214,7 +214,7 @@ def _nested(data: Array, indent: int, text: Callable[[Array | float], str], widt
 def _formatter(data: Array) -> tuple[Callable[[Array | float], str], int]:
     """Return a function that formats an element, and the width of its text; the rules are those of PyTorch's ``_Formatter``.
 
-    Whole numbers are printed as ``5.``, and scientific notation is used if 4 decimal places are too few.
+    Whole numbers are printed as ``5.``; scientific notation is for ratios above 1000, numbers above 1e8, and fractions below 1e-4.
     """
     if data.dtype.kind != "f":
         width = max(len(str(v)) for v in data.ravel())

@@ -346,7 +346,7 @@ def is_inference(tensor: Tensor) -> bool:
 
 
 def zeros_on(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """Return a tensor of zeros with the type of another tensor."""
+    """Return a tensor of zeros of a shape, with the type of the tensor ``like``."""
     return tensor_on(np.zeros(shape, like._data.dtype)[()])
 
 

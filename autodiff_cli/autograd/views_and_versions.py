@@ -140,7 +140,7 @@ def operation_name(node: Node) -> str:
 
 
 class LostEdge(tuple[Any, ...]):
-    """The edge of a view whose history was lost by an in-place change; it raises in any use but ``edge``, the former edge."""
+    """The edge of a view whose history was lost by an in-place change; any use but ``edge``, the former edge, raises."""
 
     edge: Edge | None
     _view: View
@@ -205,7 +205,7 @@ def refuse_inference(node: Node) -> None:
 
 
 def changes_since(saved: Any, sequence_nr: int) -> tuple[int, int]:
-    """Return how often the memory of a saved value was changed in place, in total and since a node was recorded."""
+    """Return how often the memory of a saved value was changed in place, in total and after the number; never if not a tensor."""
     extra = getattr(saved, "_extra", None)  # an array or a number does not have it
     owner = extra if extra is None or extra.base is None else extra.base._extra
     if owner is None or owner.changes is None:
@@ -276,8 +276,8 @@ def share_memory(result: Tensor, tensor: Tensor) -> Tensor:
 def view_of(result: Tensor, tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], created: Created = "") -> Tensor:
     """Mark ``result`` as the view ``function(tensor, *args)`` and return it; see ``Created`` for ``created``.
 
-    A view that was not recorded requires grad like its source, and is then a leaf.  A view of an inference tensor is an inference
-    tensor, which does not have a history.
+    A view that was not recorded requires grad like its source, and is then a leaf.  A view of a view was created like that view.
+    A view of an inference tensor is an inference tensor, which does not have a history.
     """
     extra = share_memory(result, tensor).extra()
     if inference_used[0]:

@@ -86,7 +86,7 @@ def _random_state(state: Tensor | None) -> Iterator[None]:
 def checkpoint_sequential(
     functions: Sequence[Step] | Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True
 ) -> Any:
-    """Call functions in sequence, with a checkpoint for each segment of the sequence except the last.
+    """Call functions in sequence, with a checkpoint for each segment except the last, which also gets the remainder.
 
     Args:
         functions: the functions; each takes the result of the previous function.

@@ -80,7 +80,7 @@ class Region:
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
-        """Return the tensor of a slot, recomputed by the running backward pass."""
+        """Return the tensor of a slot, recomputed by the running backward pass; a read outside of a pass recomputes each time."""
         running: Any = current_pass.get() or _OutsidePass()
         if running not in self._done:
             self._recompute_slots(running)
@@ -95,7 +95,7 @@ class Region:
         return value
 
     def _recompute_slots(self, running: object) -> None:
-        """Call the function again, and store the tensors that it saves in the slots."""
+        """Call the function again, and store the tensors that it saves in the slots, for the pass ``running`` alone."""
         args = [arg.unpack() if isinstance(arg, SavedInput) else arg for arg in self._args]
         count = 0
 
@@ -129,7 +129,7 @@ class Region:
         self._check_recomputed(running, count)
 
     def _check_recomputed(self, running: object, count: int) -> None:
-        """Check that the tensors that ``running`` recomputed, ``count`` of them, match those of the first call."""
+        """Check the ``count`` tensors that ``running`` recomputed against the first call, unless it had not ended."""
         if self._is_partial:
             return
         if count != len(self._slots):

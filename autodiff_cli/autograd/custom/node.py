@@ -114,21 +114,21 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors that ``save_for_backward`` saved.
+        """The tensors that ``save_for_backward`` saved, with their histories; inside ``jvp``, those of ``save_for_forward``.
 
         Raises:
             GraphError: if the graph was freed, or one of the tensors was changed in place.
         """
         if self._in_jvp:
             return self._saved_for_forward
-        if not self._sealed:
+        if not self._sealed:  # ``forward`` has not ended
             return tuple(self._saved)
         self.check_saved()
         slots = zip(self._saved, self.saved_slots, strict=True)
         return tuple(entry.unpack(self) if hasattr(entry, "unpack") else recorded(self, entry, edge) for entry, (_, edge) in slots)
 
     def seal(self, outputs: Sequence[Output]) -> None:
-        """Replace saved outputs by their arrays, which do not refer back to this node, and pack values if hooks are in effect."""
+        """Complete the saved values after ``forward``: store outputs as arrays, without references to this node; pack for hooks."""
         # The number of each output among the results, ``None`` for an output that is not differentiable.
         numbers = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
         self._saved = tuple(
@@ -146,7 +146,7 @@ class FunctionNode(Node):
         self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
 
     def _edge_number(self, entry: Tensor | SavedOutput | None) -> int:
-        """Return the number of the edge of a saved value; see ``Node.saved_slots``."""
+        """Return the edge number of a saved value, see ``Node.saved_slots``; ``None`` counts as an output."""
         if not isinstance(entry, Tensor):
             return OUTPUT
         edges = enumerate(self._edges) if entry._requires_grad else ()
@@ -161,7 +161,7 @@ class FunctionNode(Node):
         return self._run(grad)
 
     def _run(self, grad: Cotangent) -> list[Tensor | None]:
-        """Call ``backward``, and return the checked gradients of the arguments."""
+        """Call ``backward``, by default with 0 for ``None``, and return checked gradients; a surplus ``None`` at the end is cut."""
         grads = grad if self._outputs != 1 else [grad]
         tensors = [None if gradient is None else as_tensor(gradient) for gradient in grads]
         if self._materialize:
@@ -186,7 +186,7 @@ class FunctionNode(Node):
         return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
 
     def _checked_gradient(self, index: int, part: Tensor | None) -> Tensor | None:
-        """Return a gradient that ``backward`` returned for an argument, after checks."""
+        """Return a gradient that ``backward`` returned, after checks; ``None`` for an argument that does not require grad."""
         if part is None:
             return None
         if not isinstance(part, Tensor):
@@ -211,7 +211,7 @@ class FunctionNode(Node):
         return part
 
     def release(self) -> None:
-        if self._saved:
+        if self._saved:  # a node that saved nothing may run again
             self._saved = None
 
 

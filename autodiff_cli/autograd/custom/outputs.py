@@ -68,7 +68,8 @@ class Outputs:
             if isinstance(value, Tensor):
                 outputs[i] = self._with_history(value, i) if differentiable[i] else self._without_history(value)
                 view = _view_of(outputs[i])
-                if view is not None and not (_is_one_of(value, self.args) and _is_one_of(value, node._dirty)):
+                is_changed_input = _is_one_of(value, self.args) and _is_one_of(value, node._dirty)
+                if view is not None and not is_changed_input:  # any other view must not be changed in place later
                     view.created = "several" if differentiable.count(True) > 1 else "function"
         if self.recording:
             node.seal(outputs)
@@ -84,7 +85,7 @@ class Outputs:
         )
 
     def _without_history(self, value: Tensor) -> Tensor:
-        """Return a result that is not differentiable as a tensor that is not part of the graph; an input is not changed."""
+        """Return a result that is not differentiable: an alias of an input; any other tensor, detached unless it is a view."""
         is_input = _is_one_of(value, self.args)
         if not value._requires_grad:
             return self._alias(value) if is_input and not _is_one_of(value, self.node._dirty) else value
@@ -93,7 +94,7 @@ class Outputs:
         return value.detach_() if _view_of(value) is None else value
 
     def _with_history(self, value: Tensor, number: int) -> Tensor:
-        """Return a result as the output ``number`` of the node."""
+        """Return a result as the output ``number`` of the node: itself, or, for an input that was not changed, a view of it."""
         is_input = _is_one_of(value, self.args)
         if _is_one_of(value, self.node._dirty):
             self._check_dirty(value, is_input)
@@ -105,14 +106,14 @@ class Outputs:
         return value
 
     def _alias(self, value: Tensor) -> Tensor:
-        """Return a view of an input that was returned unchanged."""
+        """Return a view of an input that was returned unchanged; ``setup_context`` must not have saved this input."""
         if any(value is saved for saved in self.saved_by_setup):
             raise GraphError(AS_IS)
         with no_grad():
             return reshaped(value, value.shape)  # type: ignore[no-any-return]
 
     def _check_dirty(self, tensor: Tensor, is_input: bool) -> None:
-        """Check that a tensor that ``forward`` changed in place may be changed."""
+        """Refuse a tensor that ``forward`` must not change in place, and warn of one that is neither an input nor a view."""
         view = _view_of(tensor)
         if not is_input:
             if view is not None:

@@ -34,7 +34,7 @@ def custom_tangents(
 
     Args:
         function: the function, which was applied.
-        node: its node, which ``jvp`` receives as ``ctx``.
+        node: its node, which ``jvp`` receives as ``ctx``; unless it says otherwise, ``jvp`` receives 0 in place of ``None``.
         inputs: the primals of the arguments.
         tangents: the tangents of the arguments; ``None`` for a constant.
         result: the result of the function.

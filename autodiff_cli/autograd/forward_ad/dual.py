@@ -69,7 +69,7 @@ class Dual(Tensor):
         return self._forward[2].number  # type: ignore[no-any-return]
 
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
-        """Return the result of a primitive for arguments with at least one dual tensor of the level of this tensor."""
+        """Return the result of a primitive for arguments with a dual tensor of this level; it is dual if it has a tangent."""
         level = self._forward[2]
         rules = rules_of(primitive)
         if rules.on_arrays is not None and level.is_open:
@@ -80,7 +80,7 @@ class Dual(Tensor):
         out = primitive.function(*primals)
         if not has_tangent:
             return out
-        composed: Any = primitive.series
+        composed: Any = primitive.series  # the function itself, if it is composed of others: see ``rules``
         tangent = split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
         if tangent is None:
             return out
@@ -89,7 +89,7 @@ class Dual(Tensor):
         return dual(out, tangent, level)
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of an operation with several results; ``args`` begin with this tensor."""
+        """Return the results of an operation, dual where they are differentiable; ``args`` begin with this tensor."""
         level = self._forward[2]
         primal, tangent = split(self, level)
         primals = [primal, *args[1:]]
@@ -100,7 +100,7 @@ class Dual(Tensor):
         return [out if part is None else dual(out, part, level) for out, part in zip(outs, parts, strict=True)]
 
     def applied_custom(self, function: type[Function], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result of a custom function, whose ``jvp`` computes the tangents."""
+        """Return the result of a custom function, whose ``jvp`` computes the tangents, unless the level has ended."""
         level = self._forward[2]
         if not level.is_open:
             return function.apply(*[settled(arg) for arg in args], **kwargs)

@@ -15,7 +15,7 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import live_views
 
 Change = Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor]
-"""The function ``ops.inplace.change``."""
+"""The function ``ops.inplace.change``: ``change(tensor, compute)`` writes ``compute(old)`` into the tensor and returns it."""
 
 
 def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> Tensor:
@@ -24,7 +24,7 @@ def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> 
     if tangent is None or not level.is_open:
         change(primal, compute)
         return self
-    new_tangent: Tensor | None = None
+    new_tangent: Tensor | None = None  # the second result of the one call of ``compute``
 
     def compute_primal(old: Tensor) -> Tensor:
         nonlocal new_tangent
@@ -46,7 +46,7 @@ def written_to(self: Dual, tensor: Tensor, change: Change) -> Tensor:
 
 
 def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
-    """Write a tangent into the tangent of a tensor, or attach a copy of it if the tensor has no tangent that can be changed."""
+    """Write a tangent into the tangent of a tensor; attach a copy if there is none, or only a broadcast one, which is read-only."""
     before = split(tensor, level)[1]
     view = None if tensor._extra is None else tensor._extra.view
     if before is None and view is not None and split(view.source, level)[1] is None:

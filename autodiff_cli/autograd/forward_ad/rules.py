@@ -84,7 +84,7 @@ def _zero_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
 
 
 def _linear_rule(primitive: Primitive) -> Rule:
-    """Apply the operation to the tangents."""
+    """Apply the operation to the tangents, with 0 for a constant among the differentiable arguments."""
     function, differentiable = primitive.function, primitive.differentiable_args
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -108,7 +108,7 @@ def _sequence_rule(primitive: Primitive) -> Rule:
 
 
 def _bilinear_rule(primitive: Primitive) -> Rule:
-    """Add the products in which one factor is replaced by its tangent."""
+    """Add the products in which one factor is replaced by its tangent; a constant factor does not add one."""
     function = primitive.function
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -127,7 +127,7 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
     vjps, selects = _vjps(primitive), primitive.selects
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        """Return the sum over the arguments that have a tangent."""
+        """Return the sum over the arguments that have a tangent, each expanded to the shape of the result first."""
         arguments = (*primals, out)
         total: Any = None
         for i, vjp, picks in vjps:
@@ -172,14 +172,14 @@ def _transposed_rule(primitive: Primitive) -> Rule:
 
 
 def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Primals, tangent: Tensor) -> list[Tensor | None]:
-    """Return the tangents of the results of an operation on one tensor with several results."""
+    """Return the tangents of the results of an operation on one tensor: views of its tangent, or by the transposed VJP rule."""
     if operation.view is not None:
         return [operation.view(tangent, i, *primals[1:]) for i in range(len(outs))]
     results = dict(zip(operation.results, outs, strict=True))
-    named = dict(zip(operation.parameters, primals, strict=True)) | {"x_shape": primals[0].shape} | results
+    values = dict(zip(operation.parameters, primals, strict=True)) | {"x_shape": primals[0].shape} | results
 
     def pairs(cotangents: list[Tensor | None]) -> list[tuple[Any, Tensor]]:
-        return [(operation.vjp(cotangents, *[named[name] for name in operation.vjp_arguments]), tangent)]
+        return [(operation.vjp(cotangents, *[values[name] for name in operation.vjp_arguments]), tangent)]
 
     differentiable = [out if out.is_floating_point() and name not in operation.constant else None for name, out in results.items()]
     return transposed(differentiable, pairs)
@@ -239,7 +239,7 @@ def _picked(picks: Sequence[Pick], arguments: Sequence[Any]) -> list[Any]:
 
 
 def _pick(primitive: Primitive, name: str) -> Pick:
-    """Return where the value that a VJP rule calls ``name`` comes from."""
+    """Return where the value that a VJP rule calls ``name`` comes from; the result follows the arguments, at -1."""
     if name == "out":
         return -1
     if name not in primitive.parameters:
@@ -265,7 +265,7 @@ def _is_finite(value: Value) -> bool:
 
 
 def as_tensor(value: Any) -> Tensor:
-    """Return a value as a tensor."""
+    """Return a value as a tensor; a tensor is returned unchanged."""
     return value if isinstance(value, Tensor) else tensor_on(np.asarray(value)[()])
 
 
@@ -287,7 +287,7 @@ zeros_of: Callable[[Any], Any] = _maker_of_constants(np.zeros)
 
 
 def fitted(tangent: Any, out: Value) -> Any:
-    """Return a tangent with the shape and the type of ``out``; for a tensor, it is a tensor."""
+    """Return a tangent in the shape of ``out``, expanded or summed to it, and in its type; for a tensor, it is a tensor."""
     if isinstance(out, Tensor):
         wanted = out._data
         tangent = as_tensor(tangent)

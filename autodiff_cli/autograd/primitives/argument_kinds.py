@@ -44,13 +44,12 @@ EXACT = 2**53
 _LONGEST_TEXT = 60
 """The most characters of a value in a message, and the most elements of a list."""
 
-
 Argument = Any
 """The value that a user passed for a parameter: any object, until a kind has checked it."""
 
 
 def value_text(value: Argument) -> str:
-    """Return the text of a value for use in a message, in the notation of the language."""
+    """Return the text of a value for messages: as the language writes it, or its kind (and shape); a long text is cut."""
     if value is None or isinstance(value, (bool, np.bool_)):
         text = str(value).lower()
     elif isinstance(value, (float, np.floating)):
@@ -58,14 +57,14 @@ def value_text(value: Argument) -> str:
     elif isinstance(value, (list, tuple)):
         text = f"[{', '.join(value_text(item) for item in value[:_LONGEST_TEXT])}]"
     elif isinstance(value, Tensor) and type(value) is not Tensor:
-        text = "a tensor"  # a Taylor series, or a tracer
+        text = "a tensor"  # a Taylor series, or a tracer, without values
     elif isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.ndim):
         text = f"a {np.dtype(value.dtype)} tensor of shape {list(value.shape)}" if value.shape else f"the tensor {value.item():g}"
     elif isinstance(value, (int, str, np.generic, np.ndarray)):
         text = repr(value.item() if isinstance(value, (np.generic, np.ndarray)) else value)
     else:
         text = f"a {type(value).__name__}"
-    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 4]} ..."
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - len(' ...')]} ..."
 
 
 def parameter_for(keyword: str, parameters: Sequence[str]) -> str:
@@ -178,7 +177,7 @@ def _single_number(value: Argument) -> Any:
 
 
 def _as_whole(value: Argument) -> int:
-    """Convert a whole number of at most 64 bits to an int."""
+    """Convert a whole number of at most 64 bits to an int; refuse booleans."""
     if type(value) is not int:
         value = _single_number(value)
         if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
@@ -218,7 +217,7 @@ def _as_wholes(value: Argument) -> Any:
 
 
 def number(value: Argument) -> Any:
-    """Convert to a Python number; a whole number above ``EXACT`` becomes a float, because NumPy's integers have 64 bits."""
+    """Convert to a Python number; a whole number beyond ``EXACT`` becomes a float or inf, because NumPy's integers have 64 bits."""
     value = _single_number(value)
     if not isinstance(value, (int, float)):
         raise Unfit
@@ -231,7 +230,7 @@ def number(value: Argument) -> Any:
 
 
 def _as_flag(value: Argument) -> bool:
-    """Convert a boolean, or the number 0 or 1, to a boolean."""
+    """Convert a boolean, or the number 0 or 1, to a boolean; refuse other numbers."""
     value = _single_number(value)
     if not isinstance(value, (int, float)) or value not in (0, 1):
         raise Unfit
@@ -277,7 +276,7 @@ def _as_mask(value: Argument) -> Any:
 
 
 def _as_positions(value: Argument) -> Any:
-    """Convert to an array of whole numbers; refuse booleans and fractions."""
+    """Convert to an array of integers, from whole floats too; refuse booleans and fractions."""
     array = whole_as_integers(_as_array(value))
     if array.dtype.kind != "i":
         raise Unfit
@@ -331,7 +330,7 @@ def either(*kinds: Kind) -> Kind:
 
 
 def _as_count_or_pair(value: object) -> Any:
-    """Convert a number of dimensions, or a pair of lists of dimensions."""
+    """Convert a number of dimensions, or a pair of lists of dimensions to a tuple."""
     if not isinstance(value, (list, tuple)):
         return WHOLE.take(value)
     if len(value) != 2:
@@ -385,7 +384,7 @@ def _converting(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Call
     """
     code = function.__code__
     count = code.co_argcount
-    is_open = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    is_open = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))  # takes *args or **kwargs
     own = code.co_varnames[: count + code.co_kwonlyargcount]
     names = own[:count] if is_open else own
     defaults = (*(function.__defaults__ or ()), *(() if is_open else (function.__kwdefaults__ or {}).values()))

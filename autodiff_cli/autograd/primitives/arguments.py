@@ -129,7 +129,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
 
 
 def _shape_mismatch(name: str, error: Exception, shapes: Sequence[list[int]]) -> ShapeError:
-    """Return the error for arguments of these shapes; the message for two shapes that do not broadcast is PyTorch's."""
+    """Return the error for arguments of these shapes; for two that do not broadcast, PyTorch's, except of ``matmul``."""
     if len(shapes) == 2:
         for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
             if a != b and a != 1 and b != 1 and name != "matmul":

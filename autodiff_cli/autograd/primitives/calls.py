@@ -44,7 +44,7 @@ def _in_torch_type(forward: Callable[..., Array], data: Array, values: Sequence[
 
 
 def _result_for_integers(primitive: Primitive, values: Array) -> Tensor:
-    """Return the result for integers or booleans, which PyTorch refuses in some operations."""
+    """Return the result for integers or booleans, which are refused (``NO_BOOLEANS``) or computed as integers, as in PyTorch."""
     if values.dtype.kind == "b" and primitive.elementwise:
         if primitive.name in NO_BOOLEANS:
             raise DtypeError(NO_BOOLEANS[primitive.name])

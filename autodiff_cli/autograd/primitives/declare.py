@@ -141,7 +141,7 @@ class Declarations:
         self._rows[name] = checks, description
 
     def described(self, function: TensorFunction) -> TensorFunction:
-        """Add a function to the language with the description that ``python`` recorded for it; for use as a decorator."""
+        """Decorate a function: add it to the language with its description from ``python``; its name loses an ``_`` at the end."""
         checks, description = self._rows.pop(function.__name__)
         checked = function if checks is None else takes(**{each: description["kinds"][each] for each in checks})(function)
         return self._describe(checked, name=function.__name__.rstrip("_"), **description)

@@ -36,7 +36,7 @@ def _one_or_several(item_type: type) -> Callable[[Argument], Any]:
 
 
 def _as_pair(value: Argument) -> Any:
-    """Convert a list of two numbers to a tuple."""
+    """Convert a list of two numbers to a tuple; refuse any other value."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise Unfit
     return tuple([number(item) for item in value])

@@ -72,7 +72,7 @@ class MultiOutput(Declared, kw_only=True):
         return [self.view(x, i, *args[1:]) for i in range(len(self.forward(x._data, *args[1:])))]
 
     def is_differentiable(self, i: int, result: Tensor) -> bool:
-        """Return whether the i-th result is differentiable."""
+        """Return whether the i-th result is differentiable: a tensor of floats that the declaration does not call constant."""
         return result.is_floating_point() and not (self.results and self.results[i] in self.constant)
 
     def record(self, node: MultiOutputNode, args: Sequence[Any], tensors: Sequence[Tensor]) -> None:
@@ -94,7 +94,8 @@ class MultiOutput(Declared, kw_only=True):
 def multi_output(operation: MultiOutput, node: str) -> TensorFunction:
     """Return the function of an operation with several results; ``node`` is PyTorch's name of the backward node."""
     view, results, arguments = operation.view, operation.results, operation.binder()
-    slots = tuple((name, OUTPUT if name in results else 0 if name == "x" else NO_EDGE) for name in operation.vjp_arguments)
+    edge_numbers = dict.fromkeys(results, OUTPUT) | {"x": 0}  # the tensor ``x`` has the only edge
+    slots = tuple((name, edge_numbers.get(name, NO_EDGE)) for name in operation.vjp_arguments)
     frees = any(edge != NO_EDGE for _, edge in slots)
     attributes = {"__slots__": (), "vjps": (operation.vjp,), "saved_slots": slots, "frees": frees}
     node_type: Any = type(node, (MultiOutputNode,), attributes)

@@ -222,7 +222,7 @@ class NodeFactory:
         return self.node_type
 
     def _slot_edge(self, source: Source, position: int) -> int:
-        """Return the number of the edge of a saved value, ``OUTPUT`` or ``NO_EDGE``."""
+        """Return the number of the edge of a saved value: ``OUTPUT``, or ``NO_EDGE`` for a shape or an argument without a rule."""
         if source == "output":
             return OUTPUT
         return self._edge_args.index(position) if source == "value" and position in self._edge_args else NO_EDGE
@@ -262,7 +262,7 @@ class NodeFactory:
 
 
 def _source_of(name: str, parameters: tuple[str, ...]) -> tuple[Source, int]:
-    """Return where the value with a name in the VJP rules comes from, and the position of its argument."""
+    """Return where the value with a name in the VJP rules comes from, and the position of its argument, -1 for the output."""
     if name == "out":
         return "output", -1
     if name in parameters:

@@ -116,7 +116,7 @@ class FunctionInfo(Struct, kw_only=True):
 
 
 def literal(value: Argument) -> str:
-    """Return a default value in the notation of the language."""
+    """Return a default value in the notation of the language, such as ``none`` or ``0.5``."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else repr(value)

@@ -93,7 +93,7 @@ def _with_zeros(part: Cotangent | None, mask: Mask) -> Cotangent | None:
 
 
 def summed_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
-    """Return the mask of a cotangent after the cotangent is summed to a shape."""
+    """Return the mask of a cotangent after the cotangent is summed to a shape: where all the summed elements are masked."""
     result = mask()
     return mask if result.shape == shape else cache(lambda: np.asarray(sum_to((~result).astype(float), shape)) == 0)
 

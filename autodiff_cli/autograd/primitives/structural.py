@@ -38,14 +38,14 @@ def dimension(dim: float, ndim: int) -> int:
         dim = int(dim)
     if not isinstance(dim, (int, np.integer)):
         raise ArgumentError(f"a dimension must be a whole number, not {dim!r}")
-    reach = max(ndim, 1)
+    reach = max(ndim, 1)  # a scalar has the dimensions 0 and -1
     if not -reach <= dim < reach:
         raise IndexOutOfRange(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
     return int(dim) % reach
 
 
 def dimensions(dim: Dims, ndim: int) -> Shape:
-    """Return the dimensions that ``dim`` specifies, which are all dimensions for ``None`` and for an empty list."""
+    """Return the dimensions that ``dim`` specifies, from the front: all for ``None`` and for an empty list, none of a scalar."""
     if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return tuple(range(ndim))
     dims = dim if isinstance(dim, (list, tuple)) else (dim,)
@@ -74,7 +74,7 @@ def summed(x: Array, shape: Shape) -> Any:
 
 
 def _broadcast_scalar(x: Array, shape: Shape) -> Array:
-    """Return ``np.broadcast_to(x, shape)`` for a 0-d array, in a third of the time."""
+    """Return ``np.broadcast_to(x, shape)`` for a 0-d array, in a third of the time unless the elements are Python objects."""
     if x.dtype.kind == "O":
         return np.broadcast_to(x, shape)
     result: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
@@ -120,7 +120,6 @@ expanded: TensorFunction = declare(
     "expand", _expand, {"x": lambda g: g}, series="linear", statics={"shape": ()}, public=False, view=True
 )
 
-
 cast = declare(
     "to",
     lambda x, dtype: x.astype(dtype),
@@ -132,7 +131,6 @@ cast = declare(
     elementwise=True,
     decomposition="x",
 )
-
 
 copied = declare(
     "copied",
@@ -210,7 +208,7 @@ def add_at(out: Array, key: Key, values: Array) -> None:
 def _scatter_to_zeros(g: Array, shape: Shape, key: Key) -> Array:
     """Add elements at an index of an array of zeros; the adjoint of indexing."""
     out = np.zeros(shape, g.dtype)
-    if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key):
+    if all(isinstance(k, (int, slice, type(None), type(Ellipsis))) for k in key):  # no position is repeated
         out[key] = g
     else:
         add_at(out, key, g)
@@ -289,7 +287,7 @@ def strided(array: Array, shape: Shape, strides: Shape) -> Array:
 
 
 def _positions(array: Array, view: View) -> Any:
-    """Return the positions of the elements of a view in the flattened array."""
+    """Return the positions of the elements of a view in the flattened array, by viewing the numbers 0, 1, 2, ... in its shape."""
     return view.applied_to(np.arange(array.size).reshape(array.shape))
 
 

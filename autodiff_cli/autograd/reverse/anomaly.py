@@ -113,7 +113,7 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def _store_place(node: Node) -> None:
-    """Store the forward place of a node that is being recorded."""
+    """Store the forward place of a node that is being recorded; the Python stack if no interpreter tells a place."""
     place = forward_place.get()
     source_place = None if place is None else place()
     node.metadata["traceback_"] = _python_stack() if source_place is None else source_place

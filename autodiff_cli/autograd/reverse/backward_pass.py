@@ -202,14 +202,14 @@ class BackwardPass:
         return parts
 
     def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
-        """Run a node whose outputs do not have a gradient."""
+        """Run a node whose outputs do not have a gradient; if it does not run then, its contributions are all ``None``."""
         if not node.runs_undefined:
             return (None,) * len(node._edges)
         grads = None if node._outputs == 1 else [None] * node._outputs
         return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed)
 
     def _schedule_undefined(self, target: Any) -> None:
-        """Schedule a node that an undefined gradient leads to."""
+        """Schedule a node that an undefined gradient leads to, with the cotangent ``None``, unless it is pending or not needed."""
         if target not in self.pending and (self.needed is None or target in self.needed):
             self.pending[target] = None
             if target.sequence_nr:
@@ -246,7 +246,7 @@ class BackwardPass:
             run_hooks.run_posthooks(leaf, (), cotangent, self.create_graph)
 
     def _capture(self, node: Node, cotangent: Cotangent | None) -> None:
-        """Store the cotangents of those outputs of a node that the caller asked for."""
+        """Store the cotangents of those outputs of a node that the caller asked for; an output without a gradient is left out."""
         for edge in self.targets[node]:
             value = cotangent if cotangent is None or node._outputs == 1 else cotangent[edge[1]]
             if value is not None:
@@ -261,7 +261,8 @@ class BackwardPass:
             target = edge[0]
             is_pending = target in reached or self.pending.get(target) is not None
             reached.add(target)
-            if mask is None or target._outputs != 1 or target.sequence_nr == 0 or (is_pending and target not in self.masks):
+            has_unmasked_part = is_pending and target not in self.masks
+            if mask is None or has_unmasked_part or target._outputs != 1 or target.sequence_nr == 0:  # 0 for a leaf
                 self.masks.pop(target, None)
                 continue
             mask = summed_mask(mask, target._shape)
@@ -306,7 +307,7 @@ def _visit_of(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None
 
 
 def _fit_parts(node: Node, parts: Sequence[Cotangent | None]) -> list[Cotangent | None]:
-    """Return the contributions of a node, one for each edge, in the shapes of the inputs."""
+    """Return the contributions of a node in the shapes of the inputs, one for each edge: ``None`` where one is missing."""
     result: list[Cotangent | None] = []
     for i, edge in enumerate(node._edges):
         part = parts[i] if i < len(parts) else None

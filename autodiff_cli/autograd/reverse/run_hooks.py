@@ -66,7 +66,7 @@ def run_accumulated_hooks(leaf: Tensor) -> None:
 
 
 def _output_cotangents(node: Node, cotangent: Cotangent | None) -> list[Cotangent | None]:
-    """Return the cotangent of each output of a node."""
+    """Return the cotangent of each output of a node, which for one output is not in a list; ``None``: no output has one."""
     if node._outputs == 1:
         return [cotangent]
     return [None] * node._outputs if cotangent is None else cotangent
@@ -80,7 +80,7 @@ def _node_cotangent(node: Node, grads: Cotangents) -> Cotangent | None:
 
 
 def _tensor_or_none(cotangent: Cotangent | None) -> Tensor | None:
-    """Return a cotangent as hooks see it."""
+    """Return a cotangent as hooks see it: a tensor, or ``None`` for an undefined gradient."""
     return None if cotangent is None else as_tensor(cotangent)
 
 
@@ -107,7 +107,7 @@ def _checked_replacement(hook: Hook, before: Cotangent | None, result: Any, crea
 
 
 def _checked_replacements(hook: Hook, before: Cotangents, result: Any, create_graph: bool) -> Cotangents:
-    """Return what a hook that may return a tuple makes of cotangents."""
+    """Return what a hook that may return a tuple makes of cotangents; in the tuple, ``None`` makes a gradient undefined."""
     if result is None:
         return before
     if not isinstance(result, tuple):

@@ -45,7 +45,7 @@ class SavedValue:
     value: object = None
 
     def text(self, mark: str = "") -> str:
-        """Return the value as text: ``self = x``, with ``mark`` around a name; empty for sizes and indices, seen elsewhere."""
+        """Return the value as text: ``self = x``, with ``mark`` around a name; empty for sizes, indices and flags that are off."""
         if self.shape is None:
             is_listed = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
             return f"{self.name} = {self.value}" if is_listed else ""
@@ -68,7 +68,7 @@ class SavedValue:
 
 
 def text_of(values: Sequence[SavedValue], mark: str = "") -> str:
-    """Return the values as text, without sizes; ``mark`` is the text before and after the names of tensors."""
+    """Return the values as text, without those whose text is empty; ``mark`` is the text before and after names of tensors."""
     return ", ".join(text for value in values if (text := value.text(mark)))
 
 
@@ -97,7 +97,7 @@ class SavedMemory:
         self.tensors = self.bytes = self.own = 0
 
     def values_of(self, node: Node, name: str) -> list[SavedValue]:
-        """Return the values that a node saves, inputs first, and add their memory to the sums; ``name`` is its first output."""
+        """Return the values of a node, ``self`` first, plain ones last, and add up their memory; ``name`` is its first output."""
         if node._saved is None:
             return []
         values = []
@@ -113,10 +113,10 @@ class SavedMemory:
                 if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):
                     tensor = name
                 values.append(self._counted_value(label, tensor, array))
-        return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))  # plain last
+        return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
 
     def _counted_value(self, label: str, tensor: str, array: Array) -> SavedValue:
-        """Return the record of a saved array, and count its memory unless it was counted before."""
+        """Return the record of a saved array, and count its memory, at most that of the owner, unless it was counted before."""
         key, owner = _memory_of(array)
         again = key in self._counted
         value = SavedValue(label, tensor, np.shape(array), str(array.dtype), min(array.nbytes, owner.nbytes), again)
@@ -129,7 +129,7 @@ class SavedMemory:
 
     @property
     def text(self) -> str:
-        """The sum as a sentence."""
+        """The sum as a sentence, with the part of the variables unless it is 0."""
         if not self.tensors:
             return "The graph saves no tensors for the backward pass."
         text = f"The graph saves {plural(self.tensors, 'tensor')} for the backward pass: {bytes_text(self.bytes)}"

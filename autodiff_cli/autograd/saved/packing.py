@@ -43,7 +43,7 @@ _stack: ContextVar[tuple[Hooks, ...]] = ContextVar("autodiff_saved_tensors_hooks
 
 
 def hooks_in_effect() -> Hooks | None:
-    """Return the innermost pair of hooks of this thread."""
+    """Return the innermost pair of hooks of this thread, ``None`` without hooks."""
     stack = _stack.get()
     return stack[-1] if stack else None
 
@@ -169,7 +169,7 @@ class PackedTensor:
             raise GraphError(_PACKED_IN_PLACE, hint="return a new tensor from the pack hook, such as 2 * x")
 
     def unpack(self, node: Node | None) -> Tensor:
-        """Return the saved tensor with its history, for the node that saved it.
+        """Return the saved tensor with its history; ``node`` is the node that saved it, ``None`` outside of nodes.
 
         Raises:
             DtypeError: if the unpack hook does not return a tensor.
@@ -186,7 +186,7 @@ class PackedTensor:
             )
         edge = self._edge if self._output is None or node is None else (node, self._output)
         if edge is None and not self._requires_grad and not data._requires_grad:
-            return data
+            return data  # a constant, as the hook returned it
         tensor = tensor_on(data._data, edge if self._requires_grad else None)
         if self._accumulator is not None:
             tensor._requires_grad = True
@@ -245,7 +245,7 @@ class PackedNode(Node):
 
 @cache
 def _packed_type(node_type: Any) -> Any:
-    """Return the class of the nodes of a class whose values are packed."""
+    """Return the class for nodes of ``node_type`` with packed values, under the same name."""
     return type(node_type.__name__, (PackedNode, node_type), {"__slots__": (), "__module__": node_type.__module__})
 
 
@@ -275,7 +275,7 @@ def pack_saved(node: Node) -> None:
 
 
 def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
-    """Return a stored value as a tensor; ``None`` if it is not a tensor."""
+    """Return a stored input or output as a tensor; ``None`` for any other value."""
     if isinstance(entry, Tensor):
         return entry
     output: Tensor | None = recorded(node, entry, edge) if edge == OUTPUT else None

@@ -95,7 +95,7 @@ class Expansion:
         return result
 
     def _result(self, primitive: Primitive, args: Sequence[Operand]) -> Operand:
-        """Return the series of a primitive by the rule of its declaration; its value if no argument depends on the variable."""
+        """Return the series of a primitive by its declared rule; its value if no argument depends on the variable."""
         result = primitive.function(*map(primal_of, args))
         kind: Any = primitive.series
         if kind is None:
@@ -282,7 +282,7 @@ _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 
 def _key_of(operand: Operand) -> Any:
-    """Return a key that is equal for identical operands, and for equal numbers of the same type."""
+    """Return a key: the identity of a series, tensor or array, else the type and the value."""
     kind = type(operand)
     if kind is Series or kind is Tensor or kind is np.ndarray:
         return id(operand)

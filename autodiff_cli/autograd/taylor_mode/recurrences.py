@@ -93,7 +93,7 @@ def degree_of(operand: Operand) -> int:
 
 
 def is_zero(operand: Operand) -> bool:
-    """Return whether a series is 0 around the point of expansion."""
+    """Return whether an operand is a series that is 0 around the point of expansion."""
     return type(operand) is Series and not operand.degree and not np.any(operand._data)
 
 
@@ -155,10 +155,10 @@ def chain(series: Series, k: int) -> Coefficient:
 
 
 def total(series: Series, k: int) -> Coefficient:
-    """Return the coefficient of a scalar that depends on all elements of the arguments, by the chain rule."""
+    """Return the coefficient v[k] of a scalar function of all elements of u, over which the sum of ``chain`` is added up too."""
     result = 0.0
     for u, w, selected in series.local_derivatives:
-        coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)
+        coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)  # a constant w
         shape = np.broadcast_shapes(shape_of(w), u._data.shape)
         for j in range(max(1, k - degree), min(k, u.degree) + 1):
             result += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j], selected), shape)))
@@ -166,7 +166,7 @@ def total(series: Series, k: int) -> Coefficient:
 
 
 def linear(series: Series, k: int) -> Coefficient:
-    """Return the operation applied to the coefficients of the arguments."""
+    """Return the operation applied to the coefficients of order ``k`` of the arguments."""
     primitive = _primitive_of(series)
     args: Any = series.args
     if primitive.of_sequence:
@@ -187,7 +187,7 @@ def bilinear(series: Series, k: int) -> Coefficient:
 
 
 def degree_now(series: Series) -> int:
-    """Return the degree of a series for the currently known degrees of its arguments."""
+    """Return the degree of a series for the known degrees of its arguments; the present one if nothing follows from them."""
     args, recurrence = series.args, series.recurrence
     if recurrence is chain or recurrence is total:
         return series.degree if series.local_derivatives else 0
@@ -207,11 +207,11 @@ def _primitive_of(series: Series) -> Primitive:
 
 
 def _convolution(a: list[Coefficient], b: list[Coefficient], k: int, low: int, high: int) -> Coefficient:
-    """Return the sum of a[j]*b[k-j] for j from low to high."""
-    stop = k - high - 1
+    """Return the sum of a[j]*b[k-j] for j from low to high, from slices: a forwards and b backwards."""
+    stop = k - high - 1  # -1 would mean the last element of b
     return sum(map(mul, a[low : high + 1], b[k - low : stop if stop >= 0 else None : -1])) if low <= high else 0.0
 
 
 def _weighted(weight: Coefficient, scaled: Coefficient, selected: bool | NDArray[np.bool_]) -> Coefficient:
-    """Return a product of coefficients, and 0 where the operation does not select the argument."""
+    """Return a product of coefficients, and 0 where an operation does not select the argument; true selects everything."""
     return weight * scaled if selected is True else np.where(selected, weight * scaled, 0.0)

@@ -101,7 +101,7 @@ def aligned(batch: Batch, values: Sequence[Argument]) -> list[Any]:
 
 
 def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> list[Any]:
-    """Convert physical tensors to the common type of the ``values`` for an example, in which a 0-d tensor does not widen others."""
+    """Convert floats to the common type of the ``values`` of an example, in which a 0-d tensor does not widen others."""
     common: Any = None
     for value in values:
         if dtype_of(value) is not None:
@@ -154,7 +154,7 @@ def _rule_along_dimensions(parameters: Sequence[str], arity: int) -> BatchRule:
 
 
 def after_batch(dim: Argument, ndim: int) -> Any:
-    """Return a dimension of an example, or a sequence of them, as dimensions of the physical tensor."""
+    """Return a dimension of an example, or a sequence of them, as dimensions of the physical tensor, counted from the front."""
     if isinstance(dim, (list, tuple)):
         return tuple([after_batch(d, ndim) for d in dim])
     return dimension(dim, ndim) + 1

@@ -172,8 +172,8 @@ class Batch:
         return self._stack_examples(function.__name__, results)
 
     def _stack_examples(self, name: str, results: list[Any]) -> Any:
-        """Return the results for all examples as one batched tensor; ``name`` is for messages."""
-        if not isinstance(results[0], Tensor):  # a custom function may return other objects
+        """Return the tensors of all examples as one batched tensor; other objects as for example 0; ``name`` is for messages."""
+        if not isinstance(results[0], Tensor):  # from a custom function
             return results[0]
         if any(result.shape != results[0].shape for result in results):
             raise VmapError(
@@ -184,7 +184,7 @@ class Batch:
 
 
 def _with_first_two_exchanged(value: Tensor) -> Tensor:
-    """Return a tensor with its first two dimensions exchanged."""
+    """Return a tensor with its first two dimensions exchanged, which are an outer and an inner batch."""
     return value.permute((1, 0, *range(2, len(value.shape))))  # type: ignore[no-any-return]
 
 
@@ -216,7 +216,7 @@ class Batched(Tensor):
         return self.batch.loop(function, args, kwargs)
 
     def applied_custom(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument]) -> Any:
-        """Return the result of a function with a custom VJP for all examples."""
+        """Return the result of a function with a custom VJP for all examples; see ``transforms.custom``."""
         return named("autodiff_cli.autograd.transforms.custom:apply")(self.batch, function, args, kwargs)
 
     def differentiated(

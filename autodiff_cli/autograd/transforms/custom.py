@@ -56,7 +56,7 @@ def apply(batch: Batch, function: type[Function], args: Sequence[Tree], kwargs: 
 
 
 def _wrapped(batch: Batch, result: Tree) -> Tree:
-    """Return the result of ``Function.vmap`` as batched tensors."""
+    """Return the outputs of ``Function.vmap`` as batched tensors; one with the dimension ``None`` is returned unchanged."""
     if not isinstance(result, tuple) or len(result) != 2:
         got = f"{len(result)} returns" if isinstance(result, tuple) else f"a {type(result)}"
         raise GraphError(

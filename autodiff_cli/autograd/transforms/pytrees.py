@@ -17,12 +17,12 @@ def is_node(tree: Tree) -> bool:
 
 
 def children(tree: Tree) -> Sequence[Tree]:
-    """Return the children of a node."""
+    """Return the children of a node, of a dictionary its values."""
     return list(tree.values()) if isinstance(tree, dict) else tree
 
 
 def with_children(tree: Tree, parts: Iterable[Tree]) -> Tree:
-    """Return a node of the same kind with other children."""
+    """Return a node of the same kind, such as the same named tuple (``_fields``), with other children."""
     if isinstance(tree, dict):
         return type(tree)(zip(tree, parts, strict=True))
     return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)

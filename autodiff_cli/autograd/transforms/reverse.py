@@ -62,7 +62,7 @@ class RecordedCall:
             self.output, self.aux = pair_of(self.output, aux)
 
     def sweep(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tree]:
-        """Return the gradients of the chosen arguments, each with the structure of its argument."""
+        """Return the gradients of the chosen arguments, each with the structure of its argument; 0 where nothing depends on one."""
         create_graph = self._recorded_outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
             slopes = gradients_of(outputs, self._leaves, cotangents, create_graph)
