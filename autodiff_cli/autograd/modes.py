@@ -40,7 +40,7 @@ def is_grad_enabled() -> bool:
 
 
 def switch_recording(enabled: bool) -> Token[bool | None]:
-    """Set the grad mode, and return the token with which ``restore_recording`` undoes it."""
+    """Set the grad mode, see ``is_recording`` for ``None``, and return the token with which ``restore_recording`` undoes it."""
     return _mode.set((None if _inference.get() else True) if enabled else False)
 
 

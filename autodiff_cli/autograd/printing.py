@@ -151,7 +151,7 @@ def tensor_repr(tensor: Printable, *more: str) -> str:
     summarized = data.size > _THRESHOLD
     body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
     text = f"tensor({body}"
-    length = len(body) - body.rfind("\n") + 1  # of the last line
+    length = len(body) - body.rfind("\n") + 1  # of the last line, counted as in PyTorch
     for suffix in (*_suffixes(tensor, data), *more):
         if length + len(suffix) + 2 > _WIDTH:
             text += f",\n{' ' * _INDENT}{suffix}"

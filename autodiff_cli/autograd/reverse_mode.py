@@ -201,7 +201,7 @@ def _input_edge(tensor: Differentiable, index: int) -> Edge:
 
 
 def _root_edges(outputs: list[Differentiable], grad_outputs: GradOutputs, create_graph: bool) -> list[tuple[Edge, Cotangent]]:
-    """Return the edge of each output with its initial cotangent."""
+    """Return the edge of each output with its initial cotangent; more cotangents than outputs are ignored."""
     if grad_outputs is None:
         gradients: Sequence[Tensor | None] = (None,) * len(outputs)
     else:

@@ -51,7 +51,7 @@ class Tensor(TensorValues):
 
     Args:
         data: the numbers, as nested lists or as an array; or another tensor, whose type is kept; or whole numbers, which are
-            the shape of a tensor of zeros.
+            the shape of a tensor of zeros, without elements if left out.
         requires_grad: whether operations on this tensor are recorded.
         dtype: the type; the default type if left out.
     """

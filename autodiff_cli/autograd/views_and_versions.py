@@ -71,7 +71,7 @@ class View:
         self.source, self.before, self.function, self.args, self.created = source, before, function, args, created
 
     def renew(self, tensor: Tensor) -> None:
-        """Derive the history of the view ``tensor`` from its source, after an in-place change of its memory."""
+        """Derive the history of the view ``tensor`` from its source after an in-place change; a view of a constant has none."""
         if tensor._edge is None and not self.source._requires_grad:
             return
         if self.created:

@@ -143,4 +143,4 @@ def register(info: FunctionInfo, methods: Sequence[str] | None, operator: str | 
     return function
 
 
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")  # Python itself reflects them: x < y is y > x

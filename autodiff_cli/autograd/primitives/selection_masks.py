@@ -36,16 +36,16 @@ def mask_contributions(
         needed: see ``Node.apply``.
     """
     unmasked: list[Mask | None] = [None] * len(parts)
-    if isinstance(cotangent, list) or all(part is None for part in parts):
+    if isinstance(cotangent, list) or all(part is None for part in parts):  # a list: of several outputs
         return parts, unmasked
-    if node.selects or (mask is not None and not node.frees):
+    if node.selects or (mask is not None and not node.frees):  # a node that frees nothing is linear, and moves elements
         return _mask_unselected(node, cotangent, parts, mask, needed)
     if mask is None:
         return parts, unmasked
     if node.elementwise:
         return [_with_zeros(part, mask) for part in parts], [mask] * len(parts)
     if np.all(mask()):  # any other mask ends at a node that mixes elements
-        zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]
+        zeros = [None if part is None else where(True, 0.0, part * 0) for part in parts]  # not nan, and recorded
         return zeros, [None if zero is None else cache(partial(np.ones, zero.shape, bool)) for zero in zeros]
     return parts, unmasked
 

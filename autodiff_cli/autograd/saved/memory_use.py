@@ -93,7 +93,7 @@ class SavedMemory:
     def __init__(self, name_of: Callable[[Tensor], str], variables: Iterable[Tensor]) -> None:
         self._name_of = name_of
         self._variables = {_memory_of(leaf._data)[0] for leaf in variables}
-        self._counted: dict[int, Any] = {}
+        self._counted: dict[int, Any] = {}  # the owners of memory by ``id``, alive so that no other array gets it
         self.tensors = self.bytes = self.own = 0
 
     def values_of(self, node: Node, name: str) -> list[SavedValue]:

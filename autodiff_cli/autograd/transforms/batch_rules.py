@@ -163,10 +163,10 @@ def after_batch(dim: Argument, ndim: int) -> Any:
 def key_after_batch(batch: Batch, key: Key) -> Key:
     """Return an index of an example as an index of the physical tensor."""
     arrays = [i for i, part in enumerate(key) if isinstance(part, np.ndarray)]
-    if not arrays or arrays[-1] - arrays[0] + 1 == len(arrays):
+    if not arrays or arrays[-1] - arrays[0] + 1 == len(arrays):  # side by side
         return (slice(None), *key)
     # NumPy moves the dimensions of arrays that are apart to the front, so the batch must be one of these arrays.
-    parts: list[Any] = []
+    parts: list[Any] = []  # of the key, with the positions that a mask selects in place of the mask
     for part in key:
         parts += np.nonzero(part) if isinstance(part, np.ndarray) and part.dtype.kind == "b" else [part]
     depth = len(np.broadcast_shapes(*[part.shape for part in parts if isinstance(part, np.ndarray)]))

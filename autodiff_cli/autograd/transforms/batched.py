@@ -65,7 +65,7 @@ class ExampleValues:
         raise _no_values()
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Refuse all other attributes of an array, such as ``tolist``."""
+        """Refuse all other attributes of an array, such as ``tolist``; the protocols of Python and NumPy do not exist."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise _no_values()

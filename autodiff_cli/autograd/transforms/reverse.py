@@ -169,6 +169,7 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
     call, outputs = _recorded("vjp(f, *primals)", func, primals, tuple(range(len(primals))), has_aux)
 
     def transposed(*cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """Return the cotangents of the inputs; the options are PyTorch's, and the graph is always retained."""
         tree = cotangents[0] if len(cotangents) == 1 else cotangents
         if structure(tree) != structure(call.output):
             raise GraphError(
