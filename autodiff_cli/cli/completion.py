@@ -30,7 +30,7 @@ _NAMES = ("wrt", "inputs", "retain_grad", "fix", "share", "sensitivity")
 
 @dataclass
 class _Line:
-    """The complete words of a command line, grouped into arguments and options."""
+    """The complete words of a command line: arguments, values by option, and the option whose value is ``waiting`` to be typed."""
 
     positional: list[str] = field(default_factory=list)
     options: dict[str, list[str]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def _parsed_line(args: Sequence[str], by_name: Mapping[str, click.Option]) -> _L
     words = iter(args)
     for word in words:
         name, equals, value = word.partition("=")
-        option = by_name.get(name) or by_name.get(word)
+        option = by_name.get(name)
         if option is None:
             line.positional.append(word)
             continue
@@ -122,7 +122,7 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if parameter.name in _NAMES:
         every = ["all"] if "all" in metavar else []
         return _last_of_list(incomplete, [*every, *_variables(line)])
-    if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):
+    if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):  # as in [FILE]...
         return _files(incomplete)
     if metavar == "EXPR" and incomplete.startswith("@"):
         return _files(incomplete[1:], "@")
@@ -172,7 +172,7 @@ def _function_names(text: str, names: Iterable[str] = (), call: str = "(") -> It
     from autodiff_cli.evaluation.names import CONSTANTS
 
     matched = _WORD.search(text)
-    word = matched.group() if matched else "" if call else text
+    word = matched.group() if matched else ("" if call else text)
     before = text[: len(text) - len(word)]
     is_method = before.endswith(".")
     if call and not word:  # all functions would be too many
@@ -230,7 +230,7 @@ def _bindings(incomplete: str, line: _Line) -> Items:
 
 
 def _files(start: str, before: str = "") -> Items:
-    """Return the files and folders whose path begins with ``start``, each after the text ``before``."""
+    """Return the files and folders whose path begins with ``start``, hidden ones only after a dot, each after ``before``."""
     folder, slash, begun = start.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(folder + slash) or ".") as entries:

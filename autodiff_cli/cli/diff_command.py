@@ -48,7 +48,7 @@ def command(at: dict[str, Any], out: Output, **settings: Any) -> None:
 
 
 def _latex(result: Derivatives) -> str:
-    """Return the steps of a differentiation as LaTeX, or each derivative with its value if that is one number."""
+    """Return the steps of a differentiation as LaTeX, or each derivative, with its value if it has one and that is one number."""
     import numpy as np
 
     if result.steps:

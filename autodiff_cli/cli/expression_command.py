@@ -49,7 +49,7 @@ class ExpressionCommand(Command):
         """Raise an error for an unknown option, unless it is the only word and thus an expression, and for too many arguments."""
         from autodiff_cli.cli.usage_errors import too_many, unknown_option
 
-        if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):
+        if self.most is not None and any(map(os.path.isfile, words.positional[self.most :])):  # even after a wrong option
             raise too_many(words.positional, takes_value, context)
         if words.unknown and (words.positional or len(words.unknown) > 1):
             raise unknown_option(words.unknown[0], takes_value, context)

@@ -95,17 +95,18 @@ def command(
     source = inputs.named(files, input_style.style(files), columns)
     result = fit(read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
-        out = out if options.names_format() or out.path or out.style != "table" else out._replace(style="csv")
-        out.emit_solution(result)
+        has_default_style = out.style == "table" and not out.path and not options.names_format()
+        (out._replace(style="csv") if has_default_style else out).emit_solution(result)  # a row for each group
         return
     views = {}
     if out.style in _PICTURES:
         result.require()  # an unverified fit has no bands
-        views, out = {out.style: partial(_drawn, result, out.style, out.precision)}, out._replace(quiet=False)
+        views = {out.style: partial(_picture_file, result, out.style, out.precision)}
+        out = out._replace(quiet=False)  # -q is about numbers, and the file contains the picture
     out.emit_solution(result, views)
 
 
-def _drawn(result: Fit, style: str, precision: int) -> str | bytes:
+def _picture_file(result: Fit, style: str, precision: int) -> str | bytes:
     """Return the contents of the file with the picture of a fit, or of a page if ``style`` is ``html``."""
     from autodiff_cli.plotting import fit_picture
     from autodiff_cli.solvers.fitting.predictions import drawing

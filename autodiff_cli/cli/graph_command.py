@@ -12,7 +12,7 @@ from autodiff_cli.cli.output import Output, view
 
 
 def _levels(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
-    """Convert the value of ``--depth``, a number of levels or ``all``; ``reduced`` refuses all other texts."""
+    """Convert the value of ``--depth``: a number of levels, ``all`` or ``None``; ``reduced`` refuses all other texts."""
     return int(value) if value is not None and value.isdecimal() else value
 
 
@@ -37,7 +37,6 @@ def command(depth: int | None, out: Output, **settings: Any) -> None:
     whole = whole_graph(**settings)
     way_out = "use --depth all to show them" if out.style != "png" else "use --depth N to show more"
     graph = reduced(whole, depth, out.style, way_out)
-
     views = {
         "plain": view("autodiff_cli.graph_drawing.terminal:plain_tree", graph),
         **{name: view(f"autodiff_cli.graph_drawing.{name}:to_{name}", graph, out.precision) for name in ("mermaid", "svg", "dot")},

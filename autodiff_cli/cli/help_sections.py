@@ -41,7 +41,7 @@ class Command(click.Command):
         return sorted(super().get_params(context), key=_rank)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each section in which the command has options."""
+        """Write each section in which the command has options; an option that no section lists is in ``Other``."""
         rows: dict[str, list[tuple[str, str]]] = {section: [] for section in _SECTIONS}
         for parameter in self.get_params(context):
             row = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None

@@ -56,14 +56,14 @@ def attempt(action: Callable[[], int | AutodiffError], args: list[str]) -> int |
     except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
+        return stop.code if isinstance(stop.code, int) else 0  # ``None``
     except BrokenPipeError:
         from autodiff_cli.cli.streams import abandon_output
 
         abandon_output()
         return _BROKEN_PIPE
     except BaseException as error:
-        problem = error
+        problem = error  # described after this block, where the memory of its frames can be freed
     return _described_error(problem, args)
 
 

@@ -69,14 +69,14 @@ def _words(line: str) -> list[str]:
 
 
 def _command_arguments(words: list[str], cell: str | None) -> list[str]:
-    """Return the arguments of a command, which reads the cell unless the line already names standard input."""
+    """Return the words, with ``-`` for a cell, which is standard input, unless it is there; options alone are those of ``run``."""
     if cell is None or "-" in words:
         return words
     return ["run", "-", *words] if words[0].startswith("-") else [words[0], "-", *words[1:]]
 
 
 def _run_cell(shown: Notebook, cell: str) -> int:
-    """Run the statements and the commands of a cell in the session."""
+    """Run the statements and the commands of a cell in the session, and return the exit code 0; an error is raised."""
     session = shown.session
     assert session is not None
     try:
@@ -89,7 +89,7 @@ def _run_cell(shown: Notebook, cell: str) -> int:
 
 
 def _cell_parts(cell: str) -> Iterator[str]:
-    """Yield the parts of a cell: lines of statements, and each command of the session, which is one line."""
+    """Yield the parts of a cell: lines of statements, which may be empty, and each command of the session, which is one line."""
     statements = ""
     for line in cell.splitlines(keepends=True):
         if line.startswith(":") or line.split()[:1] == ["help"]:

@@ -82,7 +82,7 @@ def _read_value(text: str) -> Any:
 
 
 def bindings(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> Any:
-    """Return the values in texts such as ``x=1,y=2``, by name; the callback of options such as ``--at``.
+    """Return the values in texts such as ``x=1,y=2``, by name, or the texts for completion; the callback of ``--at``.
 
     Raises:
         UsageError: if a value is not constant.

@@ -164,7 +164,7 @@ class Output(Struct):
 
         forms = {"text/plain": result_text(result, self.precision)}
         if "svg" in views:
-            with suppress(MissingPackage):
+            with suppress(MissingPackage):  # then only the text is displayed
                 picture = views["svg"]()
                 forms["image/svg+xml"] = picture if isinstance(picture, str) else picture.decode()
         else:
@@ -185,7 +185,7 @@ class Output(Struct):
             display({"text/plain": drawn(parts, "never"), "text/html": parts_html(parts)})
 
     def write(self, text: str | bytes) -> None:
-        """Write text or bytes to the file, or to standard output.
+        """Write text or bytes to the file, or text to standard output, as a ``paged`` table through the pager.
 
         Raises:
             FileError: if the file cannot be written.

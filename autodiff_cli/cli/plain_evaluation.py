@@ -26,11 +26,11 @@ class PlainEvaluation(Struct):
 
     @classmethod
     def from_args(cls, args: list[str]) -> PlainEvaluation | None:
-        """Return what a command line requests; ``None`` if it has other options, or if click has to say what is wrong with it."""
+        """Return what a command line requests; ``None`` for click: other options, a format of the environment, or an error."""
         command, expression, *words = args if len(args) > 1 else ("", "")
         if command not in ("eval", "grad") or expression[:1] in ("", "-") or os.environ.get("AUTODIFF_FORMAT"):
             return None
-        out = _OUTPUTS[words.pop()] if words and words[-1] in _OUTPUTS else Output("table")
+        out = _OUTPUTS[words.pop()] if words and words[-1] in _OUTPUTS else Output("table")  # only at the end
         names, values = words[::2], words[1::2]  # each option is followed by its value
         if len(names) != len(values) or not {*names} <= {"--at", "-a", "--const"}:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def read_expression(text: str) -> str:
-    """Return the text of the expression, read from standard input for ``-`` and from a file for ``@file``.
+    """Return the text of an expression; ``-`` reads standard input and ``@file`` a file, without line breaks at the end.
 
     Raises:
         FileError: if the input cannot be read.

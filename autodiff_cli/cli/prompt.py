@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 
 
 def lines(interpreter: Interpreter) -> Iterator[str]:
-    """Yield whole statements until the input ends; an open bracket or a block continues on the next line."""
+    """Yield whole statements until the input ends; an open bracket or a block goes on in the next line, and Ctrl-C drops it."""
     read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
     text = ""  # the lines of a statement that is not complete
     while True:
@@ -54,7 +54,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
 
 
 def _pipe(_: str) -> str:
-    """Read a line of standard input, and write no prompt; invalid UTF-8 becomes surrogate characters instead of an error."""
+    """Read a line without a prompt, or raise ``EOFError`` at the end; invalid UTF-8 becomes surrogate characters."""
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     line = stream.readline(limited_reading.MOST_TEXT + 1) if stream is not None else ""
     if not line:
@@ -66,7 +66,7 @@ def _pipe(_: str) -> str:
 
 
 def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
-    """Return the completions of the name or command before the cursor, and the number of characters already typed."""
+    """Return the public completions of the name or command before the cursor, and the number of characters already typed."""
     if re.fullmatch(r":\w*", before):
         from autodiff_cli.cli.session import COMMANDS
 

@@ -106,7 +106,7 @@ def _over_rows(expr: str, inputs: QuantityOptions, order: int, table: row_option
     known = quantities(value_texts(inputs.at, "at"), {}, {})
     task = UncertainTask(
         read_expression(expr),
-        order=0,
+        order=0,  # without columns of derivatives
         at=known.values,
         const=inputs.const,
         **table.keywords(),

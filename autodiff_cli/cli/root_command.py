@@ -53,7 +53,7 @@ def command(expr: str, table: row_options.Table, over: tuple[str, ...], all: boo
 
 
 def _over_rows(expr: str, table: row_options.Table, at: Mapping[str, Any], **settings: Any) -> None:
-    """Solve the equations for every row of the files, from the starts ``at``, and write the rows."""
+    """Solve the equations for every row of the files, from the starts ``at``, and write them and a note on rows without a root."""
     from autodiff_cli.command_result import head
     from autodiff_cli.solvers.roots.rows import RootTask
 

@@ -92,7 +92,7 @@ class Table(NamedTuple):
         return Files(source, target, form)
 
     def _output_format(self, input_format: str) -> str:
-        """Return the format of the output, which the options must allow; by default, CSV has the separators of the input."""
+        """Return the format of the output, which the options must allow; without an option, CSV has the separators of the input."""
         form, input_name = self._format_name(input_format), formats.plain(input_format)
         if self.style is None and not self.as_json and formats.plain(form) == input_name:
             dialect = formats.FORMATS[input_format].dialect
@@ -113,7 +113,7 @@ class Table(NamedTuple):
             return formats.check_known(self.style, formats.WRITTEN, "format")
         if output.is_folder(self.target) and "*" not in str(self.target):
             return input_format
-        if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):
+        if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):  # not a device
             return formats.format_of_path(self.target, formats.WRITTEN, "format")
         default = os.environ.get("AUTODIFF_FORMAT", "")
         if default not in _FROM_ENVIRONMENT or (self.quiet and not formats.FORMATS[default].delimiter):

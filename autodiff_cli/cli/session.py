@@ -202,25 +202,25 @@ class Session:
                 raise UnknownName(f"unknown name '{name}'", hint=suggestion(name, known) or "':functions WORDS' finds functions")
 
     def _describe(self, name: str) -> bool:
-        """Print the descriptions of everything with a name; return whether there is something."""
+        """Print the descriptions of a name, or the help of a command if that is all it names; return whether there was one."""
         from autodiff_cli.autograd.primitives.registry import FUNCTIONS
         from autodiff_cli.report.functions import FunctionList, tables
 
         last = name.rpartition(".")[2].removeprefix(":")
         texts = [f"{name}: {text}" for text in self._explanations(name, last)]
         sys.stdout.write("".join(f"{text}\n" for text in texts))
-        if last in FUNCTIONS and not name.startswith(":"):
+        is_function = last in FUNCTIONS and not name.startswith(":")
+        if is_function:
             self._out.show(tables(FunctionList([FUNCTIONS[last]], one=True), self._out.precision))
-            texts.append("")
-        if last in COMMANDS and not texts:
+        if last in COMMANDS and not (texts or is_function):
             from autodiff_cli.cli.main import run
 
             run([last, "-h"])
             return True
-        return bool(texts)
+        return bool(texts) or is_function
 
     def _explanations(self, name: str, last: str) -> Iterator[str]:
-        """Yield what a name is in this session and in the language; ``last`` is its part after the last dot."""
+        """Yield what a name is in this session or in the language, if anything; ``last`` is its part after the last dot."""
         from autodiff_cli.autograd.tensor import Tensor
         from autodiff_cli.evaluation.names import CONSTANTS
         from autodiff_cli.script.display import display
@@ -230,7 +230,7 @@ class Session:
         if name in names:
             yield f"{self._interpreter.expressions.get(name, name)} = {display(names[name])}"
         elif name in self._interpreter.functions:
-            yield f"the function {display(self._interpreter.functions[name])[10:-1]} of this session"
+            yield f"the function {display(self._interpreter.functions[name])[len('<function ') : -1]} of this session"
         elif last in _WORDS:
             yield _WORDS[last]
         elif name in CONSTANTS:
@@ -262,7 +262,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _initial_lines(interpreter: Interpreter) -> Iterator[str]:
-    """Return the lines that define the variables of the command line."""
+    """Return the lines that define the variables of the command line, and the default type unless it is float64."""
     if str(interpreter.dtype) != "float64":
         yield f"set_default_dtype({interpreter.dtype})"
     for name, value in interpreter.names.items():

@@ -53,7 +53,7 @@ class Messages(io.TextIOBase):
 
 
 class _Closed(io.RawIOBase):
-    """A closed standard output."""
+    """A closed standard output, in which every write is an error."""
 
     def writable(self) -> bool:
         return True

@@ -13,7 +13,7 @@ _NO_MEMORY = ("cannot allocate memory", "can't start new thread", "failed to map
 
 
 def described(error: BaseException, args: list[str]) -> AutodiffError:
-    """Return the error to report for an exception, without a reference to the exception.
+    """Return an ``OutOfMemory``, ``FileError`` or ``InternalError`` for an exception, without a reference to the exception.
 
     Args:
         error: the uncaught exception.
@@ -49,7 +49,7 @@ def _text(name: str | bytes) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the module and line number of the innermost frame of this package, in parentheses."""
+    """Return the module and line number of the innermost frame of this package in parentheses, empty without one."""
     place, trace = "", error.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "")

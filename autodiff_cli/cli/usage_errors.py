@@ -85,7 +85,7 @@ def unknown_option(name: str, known: Iterable[str], context: click.Context) -> c
     """Return the error for an option that a command does not have; ``known`` are the options that it has."""
     known = list(known)
     hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
-    hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"
+    hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"  # above 0.6, for the -- of all options
     return usage_error(f"unknown option '{name}'", hint, context)
 
 
