@@ -132,7 +132,7 @@ def _json_number(item: object) -> float:
     if isinstance(item, (bool, int, float)) or item in ("nan", "inf", "-inf"):  # JSON does not have literals for nan and inf
         return float(item)
     if isinstance(item, dict):
-        raise TypeError
+        raise TypeError  # read_array says what the file should contain
     if item is None:
         raise _DefectiveFile('write "nan" instead of null for a missing number')
     raise _DefectiveFile(f"{json.dumps(item)[:40]} is not a number")

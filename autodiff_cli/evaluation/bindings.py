@@ -120,7 +120,7 @@ def as_range(text: str) -> str | None:
 
 
 def constant_value(text: str, name: str, variable: str = "") -> Array:
-    """Return the value of an expression without variables, in float64.
+    """Return the value of an expression without variables, in float64; any other text raises an error that names the setting.
 
     Args:
         text: the expression.
@@ -182,7 +182,7 @@ def from_file(path: str) -> Array:
 
 
 def new_leaves(values: Mapping[str, ArrayLike | Tensor], dtype: DType, requires_grad: Iterable[str]) -> dict[str, Tensor]:
-    """Return a leaf for each value; the leaves named in ``requires_grad`` require grad."""
+    """Return a leaf for each value, which must be numeric; the leaves named in ``requires_grad`` require grad."""
     leaf_names = set(requires_grad)
     leaves = {}
     for name, value in values.items():

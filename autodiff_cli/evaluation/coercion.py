@@ -134,9 +134,8 @@ _KIND_PHRASES = {
 def literal_number(text: str) -> float | int:
     """Return the value of a number literal; a short whole number becomes an integer, so that it can be a position."""
     digits = text.replace("_", "")
-    if digits.isdigit() and len(digits) < 16:
-        return int(digits)
-    return float(digits)
+    is_exact = digits.isdigit() and len(digits) < 16  # below 2**53, so that it is the same number as a float
+    return int(digits) if is_exact else float(digits)
 
 
 def is_plain_number(value: object) -> TypeGuard[float]:
@@ -165,10 +164,10 @@ def takes_sequence(op: FunctionInfo, values: list[Any]) -> bool:
 
 
 def as_whole_number(value: object, what: str) -> Any:
-    """Return a whole number as an integer, and any other kind of value unchanged; messages begin with ``what``.
+    """Return a whole number, also that of a constant scalar tensor, as an integer; a value of another kind stays as it is.
 
     Raises:
-        ArgumentError: if the number is not whole or exceeds the range of positions.
+        ArgumentError: if the number is not whole or exceeds the range of positions; the message begins with ``what``.
     """
     if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
         value = value.item()
@@ -203,7 +202,7 @@ def index_limit(value: object, name: str, tree: Syntax) -> int:
 
 
 def as_static_argument(value: object, op: FunctionInfo, parameter: str) -> Any:
-    """Return a plain argument, with whole numbers below 2**53 as integers.
+    """Return a plain argument, or a list of them: whole numbers below 2**53 are integers, a constant scalar tensor its number.
 
     Raises:
         ArgumentError: if the value is not plain, such as a function or a tensor that is not a constant scalar.
@@ -235,7 +234,7 @@ _MANY = LARGE // 8
 
 
 def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
-    """Raise an error if broadcasting or a matrix product would make a result too large, before the result is allocated."""
+    """Raise an error if broadcasting or a matrix product would make too large a result; small results are not checked."""
     most = math.prod(tensor.numel() for tensor in tensors)
     if most < _MANY or op.name in _CHECKING_THEIR_SIZE:
         return
@@ -254,7 +253,7 @@ def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
 
 def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape of a matrix product of tensors of the shapes ``x`` and ``y``; leading dimensions broadcast."""
-    rows, columns = x[-2:-1], y[-1:] if len(y) > 1 else ()
+    rows, columns = x[-2:-1], y[-1:] if len(y) > 1 else ()  # empty for a vector
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)
 
 

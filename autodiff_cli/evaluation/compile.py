@@ -274,7 +274,7 @@ def trace_elements(
     elements = {name: [tape.variable(label) for label in element_names(name, shape)] for name, shape in shapes.items()}
     tracers: dict[str, Tensor] = {}
     for name, shape in shapes.items():
-        operands = np.empty(len(elements[name]), object)
+        operands = np.empty(len(elements[name]), object)  # of instructions
         operands[:] = elements[name]
         tracers[name] = as_tensor(tape, operands.reshape(shape))
     results: list[Operand] = []

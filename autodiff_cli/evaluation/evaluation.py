@@ -184,7 +184,7 @@ class Evaluation:
         return [TensorRow.from_tensor(tensor, name, expression) for tensor, name, expression in self.evaluator.named()]
 
     def gradient_rows(self) -> list[TensorRow]:
-        """Return the gradients of the variables as tensors, with the ``grad_fn`` that ``create_graph`` recorded."""
+        """Return the gradients, of variables that have one, as tensors with the ``grad_fn`` that ``create_graph`` recorded."""
         gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
         return [
             TensorRow.from_tensor(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None
@@ -242,7 +242,7 @@ def _check_wrt(wrt: Sequence[str], values: Mapping[str, Any], constants: Mapping
 def evaluated_inputs(
     at: Mapping[str, Value] | None, const: Mapping[str, Value] | None, dtype: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of variables and of constants, with texts evaluated.
+    """Return the values of variables and of constants, with texts evaluated; ``None`` stands for an empty mapping.
 
     Raises:
         UsageError: if a name is both a variable and a constant, or ``dtype`` is unknown.

@@ -69,8 +69,8 @@ class Evaluator(Machine):
             return value
         last = self.tree.children[-1]
         try:
-            joined = last.children[1] if last.kind == "assignment" else last
-            tensor = self.tensors.as_tensor(value, joined if holds_tensor(value) else None)
+            list_node = last.children[1] if last.kind == "assignment" else last
+            tensor = self.tensors.as_tensor(value, list_node if holds_tensor(value) else None)  # else listed below
             if last.kind == "assignment":
                 self.names[last.children[0].text] = tensor
                 last = last.children[1]

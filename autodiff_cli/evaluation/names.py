@@ -86,7 +86,7 @@ def element_names(name: str, shape: Sequence[int]) -> list[str]:
 
 
 def missing_values_error(missing: Mapping[str, Span], source: str) -> MissingValue:
-    """Return the error that names all variables without a value.
+    """Return the error that names all variables without a value; raise that of a module or an unknown function first.
 
     Args:
         missing: the names, each with its first position.
@@ -114,7 +114,7 @@ def check_functions(tree: Syntax, source: str) -> None:
     defined = {node.children[0].children[0].text for node in tree.children if node.kind.startswith("definition")}
     for node in walk(tree):
         if node.kind in ("call", "method"):
-            name = node.children[node.kind == "method"]
+            name = node.children[1 if node.kind == "method" else 0]
             if name.text in DEFINING and name.text not in FUNCTIONS and name.text not in defined and binding(node) is None:
                 raise binds_nothing(node, source)
             if name.text not in FUNCTIONS and name.text not in defined and name.text not in DEFINING:
@@ -154,7 +154,7 @@ def no_variable_error(task: str) -> MissingValue:
 
 
 def unknown_function_error(name: str, span: Span, source: str | None, defined: Iterable[str]) -> UnknownName:
-    """Return the error for a function that does not exist; ``defined`` are the functions of the program."""
+    """Return the error for a function that the program does not define; ``source`` is ``None`` if the caller sets it."""
     hint = _function_hint(name, [*FUNCTIONS, *defined])
     return UnknownName(f"unknown function '{name}'", span=span, source=source, hint=hint)
 

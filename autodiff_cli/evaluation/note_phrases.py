@@ -38,12 +38,12 @@ def note(kind: str, message: str, span: Span | None = None, order: int | None = 
 
 
 def derivative_phrase(order: int) -> str:
-    """Return the name of the derivative with a given order."""
+    """Return the name of the derivative with a given order: ``second derivative``, ``derivative of order 3``."""
     return {1: "derivative", 2: "second derivative"}.get(order, f"derivative of order {order}")
 
 
 def first_true_index(mask: ArrayLike) -> tuple[int, ...]:
-    """Return the position of the first true element."""
+    """Return the position of the first true element, or of the first element if none is true."""
     flat = int(np.argmax(np.ravel(mask)))
     return tuple(int(i) for i in np.unravel_index(flat, np.shape(mask)))
 
@@ -118,7 +118,7 @@ def argument_texts(
             element = _broadcast_element(numbers, place, shape) if one_by_one or np.shape(numbers) == shape else None
             name = name if one_by_one else f"{name}[{', '.join(map(str, place))}]"
         if element is None or name == str(element):
-            continue
+            continue  # an array without an element at this place, or a constant
         text = f"{name} = {as_text(element)}"
         if text not in texts.values():
             texts[key] = text

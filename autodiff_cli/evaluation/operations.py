@@ -89,7 +89,7 @@ class Operations:
     def list_result(self, result: object, node: Syntax) -> Any:
         """List the tensors in the result of a function, and return the result as a value of the language.
 
-        An array becomes a tensor, a NumPy scalar a plain number, and a tuple keeps its class, whose items are converted.
+        An array becomes a tensor, its floats those of the program's type, and a NumPy scalar, also one in a tuple, a plain number.
         """
         if isinstance(result, Tensor):
             hold(result._data)

@@ -80,7 +80,7 @@ def _range_parts(text: str, name: str, variable: str) -> tuple[float, float, str
     """Return the ends of a range, which must be finite and ascending, and the text of its number of samples or ``None``."""
     low_text, high_text, *samples = _range_texts(text, name, variable)
     low, high = _single_number(low_text, name, variable), _single_number(high_text, name, variable)
-    problem, ends = None, ("-10", "10")
+    problem, ends = None, ("-10", "10")  # the ends of the range in the hint
     if not math.isfinite(high - low):
         problem = "is not finite"
     elif low > high:
@@ -99,7 +99,7 @@ def _range_hint(name: str, variable: str, low: object, high: object) -> str:
 
 
 def _range_texts(text: str, name: str, variable: str) -> list[str]:
-    """Return the texts of the two ends of a range, and that of the number of samples if there is one."""
+    """Return the texts of the two ends of a range, and that of its number of samples, which only one of a variable may have."""
     label = setting(name, variable)
     parts = split_outside_brackets(text, COLON)
     if len(parts) > (3 if variable else 2):

@@ -177,7 +177,7 @@ class Machine(Operations):
         return values.pop()
 
     def _refuse_node(self, node: Syntax) -> Any:
-        """Refuse a kind of node that has no value of its own, such as a keyword argument."""
+        """Raise an error for a kind of node that has no value of its own, such as a keyword argument."""
         if node.kind in EFFECTS:
             hint = "run programs of statements with 'autodiff run' or 'autodiff repl'"
             raise ParseError("an expression cannot change a tensor", span=node.span, hint=hint)
@@ -204,7 +204,7 @@ class Machine(Operations):
         return self._unrecorded(node, call) if name == "no_grad" and not (is_method or is_own) else call
 
     def _unrecorded(self, node: Syntax, call: Pending) -> Pending:
-        """Return the work of a call of ``no_grad``, whose arguments are evaluated without recording."""
+        """Return the work of a call of ``no_grad``, whose arguments are evaluated without recording; the mode ends after it."""
         mode = set_grad_enabled(False)
         self._open.append(mode)
 
@@ -366,7 +366,7 @@ class Machine(Operations):
     # Choices and comparisons
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
-        """Return the work for the branch that a scalar condition selects; a tensor of conditions selects element by element."""
+        """Return the work for child 0 or 2 of the node, if a scalar condition is true or false; a tensor selects by element."""
         condition = values[0]
         if not isinstance(condition, (bool, int, float, Tensor)):
             condition = self.tensors.as_tensor(condition, node)
@@ -375,12 +375,12 @@ class Machine(Operations):
         return Pending([(node.children[0 if condition else 2], None, 0)])
 
     def select(self, node: Syntax, condition: Tensor) -> Pending:
-        """Return the work for both branches and for the selection between them."""
+        """Return the work for both branches, the children 0 and 2 of the node, and for the selection between them."""
         where = FUNCTIONS["where"]
         return after(node, node.children[::2], lambda node, values: self.apply(where, [condition, *values], {}, node))
 
     def _compare(self, node: Syntax, operands: list[Any]) -> Any:
-        """Return the value of a chain of comparisons: ``a < b < c`` means ``a < b and b < c``."""
+        """Return the value of a chain ``a < b < c``, which is ``a < b and b < c``; every second child of the node is a sign."""
         result = None
         for i, symbol in enumerate(node.children[1::2]):
             comparison = self.apply(FUNCTIONS[COMPARING[symbol.text]], operands[i : i + 2], {}, node)

@@ -59,7 +59,7 @@ class TensorLog:
             self.steps.append(Step(op, arguments, keywords, result, node))
 
     def mark(self) -> int:
-        """Return the number of steps so far."""
+        """Return the number of steps so far, or 0 without a trace."""
         return 0 if self.steps is None else len(self.steps)
 
     def called(self, node: Syntax, mark: int) -> None:
@@ -70,7 +70,7 @@ class TensorLog:
     def outermost_calls(self) -> Iterator[Call | None]:
         """Yield the outermost call that contains each step of the trace; ``None`` for a step outside calls."""
         done = 0  # the number of steps whose call was yielded
-        outer_first = sorted(self.calls, key=lambda call: (call[1], -call[2]))
+        outer_first = sorted(self.calls, key=lambda call: (call[1], -call[2]))  # by start, the longest ones first
         for number, (node, start, end) in enumerate(outer_first):
             if start < done or start == end:  # inside another call, or without steps
                 continue
@@ -81,7 +81,7 @@ class TensorLog:
         yield from [None] * (self.mark() - done)
 
     def keep(self, tensor: Tensor, node: Syntax, text: str | None = None) -> Tensor:
-        """Add the tensor of an expression to the list if it is new, and return the tensor."""
+        """List the tensor of an expression if it is new, under ``text`` if it is not the expression, and return the tensor."""
         if self.listing and id(tensor) not in self._known:
             self._known.add(id(tensor))
             self.entries.append((tensor, text or self.text(node.span)))

@@ -37,7 +37,7 @@ class UserFunction:
         self.name = call.children[0].text
         self.parameters = [argument.children[0].text for argument in parameters if argument.kind == "name"]
         self.body = node.children[1]
-        self.partials = node.children[3].children if node.kind == "definition_with_grad" else None
+        self.partials = node.children[3].children if node.kind == "definition_with_grad" else None  # child 2 is ``with grad``
         self._check(node, parameters)
 
     def _check(self, node: Syntax, parameters: Sequence[Syntax]) -> None:

@@ -12,7 +12,7 @@ from autodiff_cli.language.tree import Syntax, ranges_between
 
 
 def with_list_output(source: str) -> str:
-    """Return a program whose last statement is the list ``[u, v]`` if it is ``u, v``.
+    """Return a program whose last statement is the list ``[u, v]`` if it is ``u, v``, and any other program unchanged.
 
     Raises:
         ParseError: if the text cannot be divided into tokens.

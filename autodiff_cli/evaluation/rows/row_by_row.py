@@ -51,7 +51,7 @@ class RowEvaluator(OneNumberPerRow, Evaluator):
 
 
 def check_row(expression: str, names: Sequence[str], wrt: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
-    """Evaluate an expression that cannot be traced for one row of arbitrary numbers.
+    """Evaluate an expression that cannot be traced for one row of arbitrary numbers, and ignore errors other than that below.
 
     Args:
         expression: the expression.
@@ -104,8 +104,9 @@ class RowByRowProgram(Compiled):
         Raises:
             AutodiffError: if a row cannot be evaluated; the error is from the first such row.
         """
-        for _, error in self.failures(columns, out):
-            raise error
+        failure = next(self.failures(columns, out), None)  # which computes all rows, or those up to the first failure
+        if failure is not None:
+            raise failure[1]
 
     def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
         """Compute all results; set rows that cannot be evaluated to nan, and yield the index and the error of each such row.
@@ -126,7 +127,7 @@ class RowByRowProgram(Compiled):
                 array[i] = value
 
     def _row(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return the results for one row: for each output, its derivatives in the order of ``wanted``."""
+        """Return the results of one row, by output in the order of ``wanted``: ``()`` is the value, a missing derivative is 0."""
         row = new_leaves(dict(values), self.dtype, self.wrt)
         evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
         with np.errstate(all="ignore"):
