@@ -73,7 +73,7 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unna
             continue
         first = len(pieces) - len(node.children)
         if names and node.kind == "name" and node.children[0].text in names:
-            result = _Piece(names[node.children[0].text], tall=True)
+            result = _Piece(names[node.children[0].text], tall=True)  # it may have any height
         elif node.kind == "name" and node.children[0].text.startswith("%"):
             result = _Piece(identifier(node.children[0].text, unnamed), begins="name", items=[])
         else:
@@ -97,7 +97,7 @@ def _joined(text: Text) -> str:
 
 
 def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
-    """Return the LaTeX of a node from that of its children."""
+    """Return the LaTeX of a node from that of its children; a word of the language, such as ``true``, is its kind."""
     if node.kind in _BUILD:
         return _BUILD[node.kind](*parts)
     if node.kind == "call":
@@ -222,7 +222,7 @@ def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
-    """Return a conditional as one list of cases, including the cases of a conditional in its last branch."""
+    """Return a conditional as one list of cases, with those of a conditional in its last branch: a value and a condition each."""
     rest = [piece for pair in otherwise.items or [] for piece in pair.items or []] if otherwise.begins == "cases" else [otherwise]
     rows = [_Piece("", items=[value, condition])]
     rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]
@@ -255,7 +255,7 @@ def _comparison(*parts: _Piece) -> _Piece:
 
 def _list(*items: _Piece) -> _Piece:
     """Return a list of lists of one length as a matrix, and any other list in square brackets."""
-    lengths = {len(item.items) if item.items is not None and item.begins == "list" else -1 for item in items}
+    lengths = {len(item.items) if item.items is not None and item.begins == "list" else -1 for item in items}  # -1: no list
     if len(lengths) == 1 and min(lengths) > 0:
         rows = tuple((r" \\ " if i else "", _commas(item.items or [], " & ")) for i, item in enumerate(items))
         return _Piece((r"\begin{bmatrix} ", rows, r" \end{bmatrix}"), tall=True)

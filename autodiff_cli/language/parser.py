@@ -204,7 +204,7 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             index += 1
             token = tokens[index]
             continue
-        left, length, kind, places, inlined, transparent = rules[~action]
+        left, length, kind, places, inlined, transparent = rules[~action]  # ``left`` is the symbol that the parts become
         parts = values[len(values) - length :]
         if length:
             span = (spans[-length][0], spans[-1][1])
@@ -251,8 +251,8 @@ _KEYWORD_HINTS = {
 
 def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
     """Return a hint for ``sin^2(x)`` and ``sin^-1(x)``, whose argument begins at ``index``."""
-    texts = [token.text for token in tokens[max(0, index - 4) : index] if token.text != "-"]
-    *_, name, power, exponent = ["", "", *texts]
+    texts = [token.text for token in tokens[max(0, index - 4) : index] if token.text != "-"]  # name, power, minus, exponent
+    *_, name, power, exponent = ["", "", *texts]  # there may be fewer tokens
     if tokens[index].kind != "LPAR" or name not in _POWERS_IN_FRONT or power not in ("^", "**"):
         return None
     if tokens[index - 2].text != "-":

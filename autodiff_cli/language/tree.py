@@ -244,7 +244,7 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
         return [children[0].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "keyword":
         return [children[0].text, "=", (children[1], CONDITIONAL)]
-    if kind == "index_range":
+    if kind == "index_range":  # the blanks in "1. .. 2" keep the point of a number apart from the dots
         dots = " .. " if any(limit.kind == "number" and "." in limit.children[0].text for limit in children[1:]) else ".."
         return [children[0].text, "=", (children[1], CONDITIONAL), dots, (children[2], CONDITIONAL)]
     if kind == "equation":
