@@ -37,7 +37,7 @@ class History:
         return roots if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
 
     def add(self, tree: Syntax, value: object) -> None:
-        """Append a statement if it is an assignment.
+        """Append a statement if it is an assignment, and one of the first ``_MOST_ENTRIES``.
 
         Args:
             tree: the statement.
@@ -119,7 +119,7 @@ def program_behind(root: Syntax, history: History, functions: Mapping[str, Synta
         root: the expression.
         history: the assignments so far.
         functions: the definitions of functions.
-        names: the current value of each name.
+        names: the current value of each name, which is left out unless it is a number or a tensor.
     """
     past = history.before(root)
     if past is None:
@@ -148,12 +148,12 @@ def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> li
 
 
 def notes_on_program(program: Program | None, source: str, dtype: DType, shows_value: bool) -> list[dict[str, Any]]:
-    """Return the notes on a backward pass, or on a value that is shown.
+    """Return the notes on a backward pass, or on a value that is shown; none if it cannot be computed again as an ``Evaluation``.
 
     Args:
-        program: the root expression of the backward pass, or the expression of the value.
+        program: the root expression of the backward pass, or the expression of the value; ``None`` if its values have changed.
         source: the text that trees and notes refer to.
-        dtype: the floating-point type of the session.
+        dtype: the floating-point type of the session, which all leaves must have.
         shows_value: whether the notes are on the value instead of the derivatives.
     """
     from autodiff_cli.notes import notes_on

@@ -170,7 +170,7 @@ class Blocks(Machine):
 
     def _lambda(self, node: Syntax) -> UserFunction:
         """Return the function without a name that a ``lambda`` makes."""
-        parameters = [new_tree("name", name) for name in node.children[1:-2]]
+        parameters = [new_tree("name", name) for name in node.children[1:-2]]  # between the word and the colon with the body
         signature = new_tree("call", new_token("NAME", "lambda"), new_tree("arguments", *parameters))
         return UserFunction(Syntax("definition", [signature, node.children[-1]], "", node.span), self._scope)
 

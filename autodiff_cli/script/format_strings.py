@@ -29,7 +29,7 @@ def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Sy
         ParseError: if a replacement field is invalid.
     """
     parts: list[Syntax] = []
-    position, end = token.span[0] + 2, token.span[1] - 1
+    position, end = token.span[0] + 2, token.span[1] - 1  # without the letter f and the quotes
     text = ""
     while position < end:
         character = source[position]
@@ -76,7 +76,7 @@ def _check_specification(specification: str, span: tuple[int, int], source: str)
 
 
 def format_value(value: object, specification: str) -> str:
-    """Return a value in the format of a replacement field.
+    """Return a value in the format of a replacement field; a format of integers takes a whole float, an empty one any value.
 
     Raises:
         ArgumentError: if the format does not suit the value.

@@ -78,14 +78,14 @@ class Interpreter(Blocks):
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
-        self._recording, self._anomaly = True, (False, True)
+        self._recording, self._anomaly = True, (False, True)  # as ``_anomaly_settings`` returns them
         FUNCTIONS.complete()  # tensors have methods only for the functions that are loaded
         self.notes: list[dict[str, Any]] = []
         self.notes_on_values = False
         self._history = History()
         self._definitions: dict[str, Syntax] = {}
         self._output: list[StatementOutput] = []
-        self._lists: dict[str, tuple[Tensor, list[Any]]] = {}
+        self._lists: dict[str, tuple[Tensor, list[Any]]] = {}  # by name, a stacked list of tensors and its items
 
     def run(self, text: str) -> Iterator[StatementOutput]:
         """Run the next part of the program and yield its output during the run.
@@ -154,9 +154,8 @@ class Interpreter(Blocks):
 
     def _show(self, node: Syntax) -> None:
         """Show the table of some tensors, or of all tensors."""
-        self._output.append(
-            StatementOutput(node, rows=[self._row(tree) for tree in node.children] if node.children else self._all_rows())
-        )
+        rows = [self._row(tree) for tree in node.children] if node.children else self._all_rows()
+        self._output.append(StatementOutput(node, rows=rows))
 
     def _print(self, values: list[Any], named: Mapping[str, Any], node: Syntax) -> None:
         """Show the values of a call of ``print`` on one line."""
@@ -191,7 +190,7 @@ class Interpreter(Blocks):
         return program_behind(root, self._history, self._definitions, self.names)
 
     def _row(self, tree: Syntax) -> dict[str, Any]:
-        """Return the row of the table of ``show`` for an expression."""
+        """Return the row of the table of ``show`` for an expression; all but its name is ``None`` for the value ``none``."""
         name = unparse(tree)
         value = self.evaluate(tree)
         if value is None:
@@ -250,14 +249,15 @@ class Interpreter(Blocks):
             raise ArgumentError(f"only a tensor can be changed, not {value_description(target)}")
 
     def _set_number(self, node: Syntax, target: float, value: Any) -> None:
-        """Give the name of a number its new value, as in ``i += 1``."""
-        name = node.children[0].children[0].text
+        """Give a name with the number ``target`` its new value, as in ``i += 1``; constants and names outside are errors."""
+        variable, sign, _ = node.children
+        name = variable.children[0].text
         if name not in (self._scope if self._depth else self.names):
             message, hint = f"'{name}' is a constant and cannot be changed", f"assign it to a variable first: y = {name}"
             if name in self.names:  # of the program, in a function
                 message, hint = f"'{name}' is not a local name of the function", "give it to the function as an argument"
             raise ArgumentError(message, hint=hint)
-        self._set(name, self.apply(FUNCTIONS[IN_PLACE[node.children[1].text]], [target, value], {}, node), node)
+        self._set(name, self.apply(FUNCTIONS[IN_PLACE[sign.text]], [target, value], {}, node), node)
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
         """Give a name a value; the items of a list of tensors are kept as well, for functions that take lists."""
@@ -307,7 +307,7 @@ class Interpreter(Blocks):
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
-        """Return the function that a call names; the name itself for a method or a function of ``script.library``."""
+        """Return the function that a call names; the name itself for a method, ``apply`` or a function of ``script.library``."""
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
@@ -325,7 +325,7 @@ class Interpreter(Blocks):
     def call_function(
         self, function: FunctionInfo | UserFunction | str, values: list[Any], named: dict[str, Any], node: Syntax
     ) -> Any:
-        """Call what ``find`` returned; a name is that of a method, or of a function of ``script.library``."""
+        """Call what ``find`` returned; a name is a method, ``f.apply(x)`` for ``f(x)``, or a function of ``script.library``."""
         if isinstance(function, (FunctionInfo, UserFunction)):
             return super().call_function(function, values, named, node)
         self.count(node)
@@ -356,7 +356,7 @@ class Interpreter(Blocks):
         if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and library.is_whole(*values[:1]):
             raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")
         if name not in library.KEEPING_THEIR_TYPE and not (name == "tensor" and values and isinstance(values[0], bool)):
-            named = {"dtype": self.dtype, **named}
+            named = {"dtype": self.dtype, **named}  # tensor(true) keeps the type bool
         return library.call_with_values(name, library.ACTIONS[name], values, named, self._argument, unconverted=True)
 
     def _callable(self, value: UserFunction) -> Callable[..., Any]:
@@ -402,7 +402,7 @@ class Interpreter(Blocks):
 
 
 def _is_silent(tree: Syntax, value: object) -> bool:
-    """Return whether a statement shows no value: it has none, is not an expression, or calls a function such as ``backward``."""
+    """Return whether a statement shows no value: it has none, is a statement, or calls ``backward``, ``x.add_()`` or the like."""
     if value is None or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
         return True
     name = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""

@@ -160,7 +160,7 @@ _ELSEWHERE = {
 
 
 def hint_for_function(name: str) -> str | None:
-    """Return what to write instead of a function that programs do not have; ``None`` for any other name."""
+    """Return what to write instead of a function or a class that programs do not have; ``None`` for any other name."""
     return hint_for("nn", name) if name[0].isupper() else _ELSEWHERE.get(name)
 
 
@@ -178,7 +178,7 @@ def without_tensors(items: list[Any]) -> list[Any]:
 
 
 def is_whole(value: object = 0.0) -> bool:
-    """Return whether a number, or each number in a nested list that is not empty, is written as a whole number."""
+    """Return whether a number, or each number in a nested list that is not empty, is a whole number; ``False`` for no argument."""
     if isinstance(value, list):
         return all(map(is_whole, value)) and value != []
     return isinstance(value, int) and not isinstance(value, bool)

@@ -24,8 +24,8 @@ def without_prefixes(tokens: list[Syntax], source: str) -> list[Syntax]:
     i = 0
     while i < len(tokens):
         token = tokens[i]
-        first = token.kind == "NAME" and not (plain and plain[-1].kind == "DOT")
-        if first and token.text in ("torch", "func") and _is_followed_by_dot_and_name(tokens, i):
+        is_first = token.kind == "NAME" and not (plain and plain[-1].kind == "DOT")
+        if is_first and token.text in ("torch", "func") and _is_followed_by_dot_and_name(tokens, i):
             while tokens[i].text in ("torch", *_NAMESPACES) and _is_followed_by_dot_and_name(tokens, i):
                 i += 2
             if tokens[i].text == "func" and _is_followed_by_dot_and_name(tokens, i):

@@ -43,7 +43,7 @@ _PYTHON_STATEMENTS = {
 
 
 def is_unfinished(source: str, start: int = 0) -> bool:
-    """Return whether the text ends inside a bracket or a block, so that more lines must follow; empty lines end a block."""
+    """Return whether the text ends inside a bracket or a block, which one empty line ends, or two right after its first line."""
     first, more, inside = _first_line(source[start:])
     begins_block = re.match(rf"\s*(?:{'|'.join(BLOCK_EXAMPLES)})\b", first) is not None and first.rstrip().endswith(":")
     return inside or (begins_block and not source.endswith("\n\n" if more else "\n\n\n"))

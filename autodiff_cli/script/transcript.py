@@ -32,7 +32,7 @@ class Transcript(CommandResult):
         return {"file": self.file, "dtype": self.dtype, "steps": self.steps, "notes": self.notes}
 
     def records(self) -> list[Record]:
-        """Return a record for each tensor and each value, with its line number."""
+        """Return a record for each tensor and each value, with its line number; a value has ``None`` in the other columns."""
         return [
             {"line": step["line"], **{column: row.get(column) for column in COLUMNS}}
             for step in self.steps
