@@ -48,7 +48,7 @@ class RightDigits(Protocol):
     digits: int | None
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
-        """Return the numbers of the given kinds as text with ``digits`` digits."""
+        """Return the numbers of the given kinds as text with ``digits`` digits; ``None`` for a number that does not exist."""
 
     def beside(self, records: list[Record]) -> list[Record]:
         """Return records with the correct digits added."""
@@ -57,7 +57,7 @@ class RightDigits(Protocol):
         """Return a summary of the correct digits in one line."""
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
-        """Return the name, the number of correct digits and the text of each number."""
+        """Return the name, the number of correct digits and the text of each number; ``None`` where no exact number exists."""
 
 
 class CommandResult:
@@ -102,7 +102,7 @@ class CommandResult:
         return []
 
     def bare(self) -> list[Any]:
-        """Return the bare numbers or strings, which are written one per line."""
+        """Return the bare numbers or strings, one per line; with ``verified.digits``, texts of so many digits, or ``nan``."""
         if self.kinds and self.verified is not None and self.verified.digits is not None:
             return [text or "nan" for text in self.verified.bare(self.kinds)]
         return [value for _, value in self.numbers()]

@@ -17,7 +17,7 @@ FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 If the values come from a user, an ``ArgumentError`` replaces these exceptions; it states the given and the expected values.
 """
-_SETTING = "\x02([a-z_]+) ?([^\x03]*)\x03"
+_SETTING = "\x02([a-z_]+) ?([^\x03]*)\x03"  # between control characters, which no other part of a message contains
 _FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False"}
 """Settings whose spelling in Python is not ``name=value``."""
 
@@ -33,7 +33,7 @@ def setting(name: str, value: str = "") -> str:
 
 
 def _in_python(name: str, value: str) -> str:
-    """Spell a setting as in Python: ``at={'x': 1}`` if its value is ``x=1``, else ``name=value``; see ``setting``."""
+    """Spell a setting as in Python: ``at={'x': 1}`` if its value is ``x=1``, else ``name=value`` or as in ``_FUNCTIONS``."""
     pairs = [piece.partition("=") for piece in value.split(",")]
     if all(equals and key.isidentifier() for key, equals, _ in pairs):
         return f"{name}={{{', '.join(f'{key!r}: {item}' for key, _, item in pairs)}}}"
@@ -103,7 +103,7 @@ class AutodiffError(Exception):
 
     @property
     def line(self) -> int | None:
-        """The line number of the place in the source; the first line is 1."""
+        """The line number of the place in the source; the first line is 1, and ``None`` is an unknown place."""
         return None if self.source is None or self.span is None else self.source.count("\n", 0, self.span[0]) + 1
 
     @property

@@ -8,7 +8,7 @@ module imports only small modules, because every command imports it at startup.
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from autodiff_cli.errors import UsageError, setting
 from autodiff_cli.suggest import suggestion
@@ -78,8 +78,8 @@ _DATA: tuple[Use, ...] = (*_TABLE, "plot file")
 def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
     """Return a format that pyarrow reads and writes; the first bytes are those of its two Arrow formats."""
     reader, writer, magic = "arrow:ArrowReader", "arrow:ArrowWriter", (b"ARROW1", b"FEA1")
-    result = Format(name, suffixes, (), reader, writer, binary=True, library=library)
-    return result._replace(magic=magic, stream_magic=(b"\xff\xff\xff\xff",))
+    stream_magic = (b"\xff\xff\xff\xff",)
+    return Format(name, suffixes, (), reader, writer, binary=True, magic=magic, stream_magic=stream_magic, library=library)
 
 
 _DECLARED = (
@@ -118,22 +118,20 @@ class _Formats(dict[str, Format]):
     """The formats by name.  The name of a variant is its format, followed by its dialect as JSON: ``csv{"delimiter": ";"}``."""
 
     def __missing__(self, name: str) -> Format:
-        """Add the format with the name of a variant, and return it."""
+        """Add the format with the name of a variant, and return it; any other unknown name is a ``KeyError``."""
         base, brace, details = name.partition("{")
         if not brace:
             raise KeyError(name)
         import json
 
-        options = json.loads(brace + details)
-        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
-        dialect = Dialect(**fields)
+        dialect = Dialect(**json.loads(brace + details))
         origin = self[base]
         self[name] = origin._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or origin.delimiter)
         return self[name]
 
 
 def variant(base: str, dialect: Dialect) -> str:
-    """Return the name of the variant of a format with a dialect; see ``_Formats``."""
+    """Return the name of the variant of a format with a dialect, see ``_Formats``; ``base`` itself for the usual dialect."""
     import json
 
     options = {key: value for key, value in dialect._asdict().items() if value != Dialect._field_defaults[key]}
@@ -179,7 +177,7 @@ def format_of_suffix(path: str, known: tuple[str, ...]) -> str | None:
 
 
 def suffixes(known: tuple[str, ...]) -> str:
-    """Return the usual suffixes of formats as text for a message: ``.csv, .json``."""
+    """Return the usual suffixes of formats as text for a message, ``.csv, .json``; formats without a suffix are left out."""
     return ", ".join(FORMATS[name].suffixes[0] for name in known if FORMATS[name].suffixes)
 
 
@@ -212,7 +210,7 @@ def format_of_path(path: str, known: tuple[str, ...], option: str) -> str:
 
     Args:
         path: the path of the file.
-        known: the formats to choose from.
+        known: the formats to choose from; ``READ`` for an input file, which has other hints than an output file.
         option: the name of the setting for the format, which appears in the hint.
 
     Raises:

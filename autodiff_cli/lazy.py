@@ -91,7 +91,7 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
 
 
 def _deferred_places(module: ModuleType) -> dict[str, str]:
-    """Return the dictionary ``_later`` of a flat module: the places of the names that are imported when they are used."""
+    """Return the dictionary ``_later`` of a flat module, empty without one: the places of names that are imported on use."""
     places: dict[str, str] = getattr(module, "_later", {})
     return places
 

@@ -53,7 +53,7 @@ class _Memory:
         self._lock = RLock()  # an array may be freed while another one is added, also by the same thread
 
     def add(self, array: Any) -> None:
-        """Count an array until it is freed."""
+        """Count an array until it is freed; one that is counted already is not counted again."""
         key, size = id(array), array.nbytes
         if key in self._arrays:
             return
@@ -93,7 +93,7 @@ def unlimited() -> Iterator[None]:
 
 
 def check_elements(shape: tuple[int, ...]) -> int:
-    """Refuse a shape with too many elements, and return the number of elements.
+    """Refuse a shape with too many elements, where a length 0 counts as 1, and return the number of elements.
 
     For a view, which does not allocate memory, this check is sufficient.
 
@@ -113,7 +113,7 @@ def places(shape: tuple[int, ...]) -> int:
 
 
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Refuse an array with too many elements, or an array that exceeds the memory limit together with all live arrays.
+    """Refuse an array with too many elements, or one of ``LARGE`` bytes that exceeds the memory limit with all live arrays.
 
     Args:
         shape: the shape of the array.
@@ -133,7 +133,7 @@ def held() -> int:
 
 
 def check_bytes(more: int) -> None:
-    """Refuse an allocation that exceeds the memory limit together with all live arrays.
+    """Refuse an allocation of ``more`` bytes that exceeds the memory limit together with all live arrays, unless it is lifted.
 
     Raises:
         LimitError: if the allocation and all live arrays together exceed ``MOST_BYTES``.
@@ -149,7 +149,7 @@ def check_bytes(more: int) -> None:
 
 
 def check_count(count: int, most: int, message: str, hint: str = LIFT) -> None:
-    """Refuse a count above its limit.
+    """Refuse a count above its limit, unless the limits are lifted.
 
     Args:
         count: the requested number.
@@ -197,4 +197,4 @@ def hold(array: Any) -> None:
         return
     _memory.add(array)
     if _memory.bytes > MOST_BYTES:
-        check_bytes(0)
+        check_bytes(0)  # the array itself is counted already

@@ -9,7 +9,7 @@ _LONGEST = 200
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most similar to a word; ``None`` if no name is similar enough.
+    """Return the known name that is most similar to a word; ``None`` if none is similar enough, or the word is very long.
 
     Args:
         cutoff: the minimum similarity of the name, from 0 to 1.

@@ -86,7 +86,7 @@ def hint_for(place: str, name: str) -> str | None:
     for line in _TABLE.strip().split("\n"):
         module, _, names = line.strip().partition(": ")
         if not line.startswith(" "):
-            hint = line
+            hint = line  # of the indented lines that follow
         elif re.fullmatch(module, place) and re.fullmatch(names, name):
             return hint
     return None

@@ -30,22 +30,22 @@ def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
         return text
     room = most - len(dots)
     start, end = room - room // 2, len(text) - room // 2  # the head ends before ``start``, the tail begins at ``end``
-    head = _uncut(text[: start + 1], start)
-    tail = _uncut(text[end - 1 :][::-1], len(text) - end)[::-1]  # a tail is the head of the reversed text
+    head = _whole_words(text[: start + 1], start)
+    tail = _whole_words(text[end - 1 :][::-1], len(text) - end)[::-1]  # a tail is the head of the reversed text
     return head.rstrip() + dots + tail.lstrip()
 
 
 def two_lines(text: str, most: int) -> str:
     """Return a text on one line of ``most`` characters, or on two that are cut between words or terms; the second is shortened."""
     text = " ".join(text.split())
-    first = text if len(text) <= most else _uncut(text, most)
+    first = text if len(text) <= most else _whole_words(text, most)
     return "\n".join(filter(None, (first.rstrip(), shortened(text[len(first) :], most))))
 
 
-def _uncut(text: str, length: int) -> str:
-    """Return the first characters of a longer text, ``length`` down to half as many, that do not end inside a term or a word."""
+def _whole_words(text: str, length: int) -> str:
+    """Return ``length`` down to half as many characters of a longer text, cut between terms, else words, else at ``length``."""
     for inside in (_IN_TERM, _IN_WORD):
-        end = next((i for i in range(length, length // 2, -1) if not re.fullmatch(inside, text[i - 1 : i + 1])), None)
-        if end is not None:
-            return text[:end]
+        for end in range(length, length // 2, -1):
+            if not re.fullmatch(inside, text[end - 1 : end + 1]):  # the characters before and after the cut
+                return text[:end]
     return text[:length]

@@ -58,7 +58,7 @@ BUDGETS = {
     "plotting": 2128,
     "precise": 2205,
     "report": 1553,
-    "root": 1613,
+    "root": 1611,
     "script": 1532,
     "solvers": 12703,
     "symbolic": 5216,
