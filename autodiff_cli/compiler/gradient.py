@@ -17,7 +17,7 @@ from autodiff_cli.postorder import postorder
 
 
 def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
-    """Append the derivatives of an output to its tape, and return them.
+    """Append the derivatives of an output to its tape, and return them: 0.0 for what the output does not depend on.
 
     The VJP rules come from the declarations of the primitives.  A branch that is not selected does not contribute, because
     every cotangent is stored with the condition under which its branch is selected.  Eager evaluation uses masked cotangents
@@ -34,21 +34,21 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
         return [0.0] * len(wrt)
     tape = output.tape
     active = _active(output, wrt)
-    cotangents: dict[Instruction, tuple[Operand, Operand]] = {output: (1.0, True)}
+    cotangents: dict[Instruction, tuple[Operand, Operand]] = {output: (1.0, True)}  # with conditions; ``True`` is always
     for instruction in reversed(active):
         if instruction.primitive is None or instruction not in cotangents:
             continue
         for operand, part, selected in _contributions(instruction, instruction.primitive, *cotangents[instruction], active):
             if operand in cotangents:
-                before, when = cotangents[operand]
-                cotangents[operand] = tape.call("add", before, part), _either(tape, when, selected)
+                before, condition = cotangents[operand]
+                cotangents[operand] = tape.call("add", before, part), _either(tape, condition, selected)
             else:
                 cotangents[operand] = part, selected
     return [cotangents[variable][0] if variable in cotangents else 0.0 for variable in wrt]
 
 
 def _active(output: Instruction, wrt: Sequence[Instruction]) -> dict[Instruction, None]:
-    """Return the differentiable instructions on the paths from the variables to the output, in tape order."""
+    """Return the differentiable instructions on the paths from ``wrt`` to the output, as the keys in tape order."""
     inputs = set(wrt)
     active: dict[Instruction, None] = {}
     for instruction in sorted(postorder([output], _differentiable), key=lambda i: i.index):
@@ -58,9 +58,9 @@ def _active(output: Instruction, wrt: Sequence[Instruction]) -> dict[Instruction
 
 
 def _differentiable(instruction: Instruction) -> list[Instruction]:
-    """Return the operands with respect to which an instruction is differentiable."""
+    """Return the operands with respect to which an instruction is differentiable; constants are left out."""
     primitive = instruction.primitive
-    if primitive is None or primitive.series == "fixed":
+    if primitive is None or primitive.series == "fixed":  # not differentiable
         return []
     operands = [instruction.operands[i] for i in primitive.differentiable_args]
     return [operand for operand in operands if type(operand) is Instruction]
@@ -69,22 +69,23 @@ def _differentiable(instruction: Instruction) -> list[Instruction]:
 def _contributions(
     instruction: Instruction, primitive: Primitive, cotangent: Operand, selected: Operand, active: Mapping[Instruction, None]
 ) -> Iterable[tuple[Instruction, Operand, Operand]]:
-    """Yield each active operand with its contribution to the cotangent and the condition under which the operand is selected."""
+    """Yield each active operand, what it receives of the cotangent of the instruction, and the condition of its selection.
+
+    ``selected`` is the condition under which the instruction is selected; a condition that always holds is ``True``.
+    """
     tape = instruction.tape
-    incoming = _rule_argument(cotangent)
     for operand, (name, rule) in zip(instruction.operands, primitive.vjps.items(), strict=True):
         if rule is None or type(operand) is not Instruction or operand not in active:
             continue
         saved = [_saved_value(instruction, primitive, parameter) for parameter in argument_names(rule)[1:]]
-        part = _apply_rule(primitive, rule, incoming, saved)
-        reached = selected
+        part = _apply_rule(primitive, rule, cotangent, saved)
+        condition = selected
         if name in primitive.selects:  # such as a branch of ``where``, whose derivative is 1 or 0
-            slope = _apply_rule(primitive, rule, np.float64(1), saved)
-            is_chosen = tape.call("ne", slope, 0.0) if type(slope) is Instruction else bool(slope != 0)
-            reached = _both(tape, selected, is_chosen)
-        if reached is not True and primitive.series != "linear":
-            part = tape.call("where", reached, part, 0.0)
-        yield operand, part, reached
+            slope = _apply_rule(primitive, rule, 1.0, saved)
+            condition = _both(tape, selected, tape.call("ne", slope, 0.0))
+        if condition is not True and primitive.series != "linear":  # a linear rule returns 0 for the cotangent 0
+            part = tape.call("where", condition, part, 0.0)
+        yield operand, part, condition
 
 
 def _saved_value(instruction: Instruction, primitive: Primitive, name: str) -> object:
@@ -104,11 +105,11 @@ def _rule_argument(operand: Operand) -> Tensor | np.float64:
     return as_tensor(operand.tape, operand) if type(operand) is Instruction else np.float64(operand)
 
 
-def _apply_rule(primitive: Primitive, rule: Callable[..., Any], cotangent: Tensor | np.float64, saved: Sequence[object]) -> Operand:
-    """Return the cotangent that a VJP rule computes, as an operand."""
+def _apply_rule(primitive: Primitive, rule: Callable[..., Any], cotangent: Operand, saved: Sequence[object]) -> Operand:
+    """Return the cotangent that a VJP rule computes; raise ``NotRecordable`` if the rule cannot be traced."""
     try:
         with np.errstate(all="ignore"):
-            return as_operand(rule(cotangent, *saved))
+            return as_operand(rule(_rule_argument(cotangent), *saved))
     except FOREIGN as error:
         why = f": {error.message}" if isinstance(error, AutodiffError) else ""  # messages of other exceptions do not help the user
         raise NotRecordable(f"the derivative of '{primitive.name}' has no elementwise formula{why}") from error
