@@ -56,27 +56,15 @@ class NumpyKernel(NamedTuple):
     over: bool = True
 
 
-def _cube(x: Array, out: Array) -> None:
-    np.multiply(np.square(x, out=out), x, out=out)
-
-
-def _fourth(x: Array, out: Array) -> None:
-    np.square(np.square(x, out=out), out=out)
-
-
-def _inverse_square(x: Array, out: Array) -> None:
-    np.reciprocal(np.square(x, out=out), out=out)
-
-
 _POWERS: dict[object, NumpyKernel] = {
     2: NumpyKernel(np.square),
-    3: NumpyKernel(_cube, over=False),
-    4: NumpyKernel(_fourth),
+    3: NumpyKernel(lambda x, out: np.multiply(np.square(x, out=out), x, out=out), over=False),
+    4: NumpyKernel(lambda x, out: np.square(np.square(x, out=out), out=out)),
     0.5: NumpyKernel(np.sqrt),
     -1: NumpyKernel(np.reciprocal),
-    -2: NumpyKernel(_inverse_square),
+    -2: NumpyKernel(lambda x, out: np.reciprocal(np.square(x, out=out), out=out)),
 }
-"""Kernels that are much faster than ``pow``; NumPy itself uses such kernels for squares, square roots and reciprocals."""
+"""The kernels by exponent, much faster than ``pow``; NumPy itself uses such kernels for squares, square roots and reciprocals."""
 UFUNCS: dict[Callable[..., Any], np.ufunc] = {
     operator.add: np.add,
     operator.sub: np.subtract,
@@ -94,14 +82,14 @@ UFUNCS: dict[Callable[..., Any], np.ufunc] = {
 
 
 def kernel(instruction: Instruction) -> NumpyKernel:
-    """Return the kernel that computes an instruction, with its static arguments."""
+    """Return the kernel that computes an instruction: a fast one of ``_POWERS``, or the primitive with its static arguments."""
     primitive, statics = instruction.primitive, instruction.statics
     assert primitive is not None
-    if primitive.series == "power" and statics[0] in _POWERS:
+    if primitive.series == "power" and statics[0] in _POWERS:  # the exponent
         return _POWERS[statics[0]]
     function = UFUNCS.get(primitive.forward, primitive.forward)
     with_statics = (lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function
-    return NumpyKernel(with_statics, writes=isinstance(function, np.ufunc))
+    return NumpyKernel(with_statics, writes=isinstance(function, np.ufunc))  # other functions have no ``out``
 
 
 class KernelCall(NamedTuple):
@@ -183,7 +171,7 @@ class Schedule:
         self._threads_pay = long_calls >= LONG_SHARE * len(self._calls)
 
     def _register(self, operand: Operand) -> int:
-        """Return the register of an operand, which is numbered on first use."""
+        """Return the register of an operand, which is numbered on first use; 1 and 1.0, or 0.0 and -0.0, have two."""
         operand = resolved(operand)
         key: Hashable = operand if type(operand) is Instruction else (type(operand), repr(operand))
         if key not in self._registers:
@@ -193,7 +181,7 @@ class Schedule:
         return self._registers[key]
 
     def _kernel_calls(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> tuple[list[KernelCall], Buffers]:
-        """Return the kernel calls, and the buffers of results that are neither outputs nor allocated by their kernel."""
+        """Return the kernel calls, and the buffers of results that are neither outputs, ``written``, nor allocated by a kernel."""
         buffers = Buffers()
         last_reads: dict[Instruction, Instruction] = {}
         for instruction in rows:
@@ -211,16 +199,16 @@ class Schedule:
                 buffers.take(target, instruction.dtype)
             if not how.over:
                 buffers.release(ends)
-            allocated = tuple(register for register in ends if register not in buffers.places)
+            allocated = tuple(register for register in ends if register not in buffers.places)  # by a kernel
             stored = instruction in written and not how.writes
             calls.append(KernelCall(how, tuple(map(self._register, instruction.operands)), target, stored, allocated))
         return calls, buffers
 
     def block_rows(self, rows: int, threads: int) -> int:
         """Return the number of rows of a block, chosen so that all threads process the same number of blocks."""
-        width: int = sum(count * dtype.itemsize for dtype, count in self._buffers.counts.items())
+        row_bytes: int = sum(count * dtype.itemsize for dtype, count in self._buffers.counts.items())
         largest = LARGEST if all(call.kernel.writes for call in self._calls) else min(LARGEST, LARGEST_ALLOCATING)
-        block = min(max(WORKSPACE // max(width, 1), SMALLEST), largest)
+        block = min(max(WORKSPACE // max(row_bytes, 1), SMALLEST), largest)
         if rows <= block:
             return max(rows, 1)
         rounds = -(-rows // (block * threads))  # rounded up, as the next quotient
@@ -237,7 +225,7 @@ class Schedule:
         in_threads(lambda: self._compute_blocks(starts, block, arrays, prepared, out), min(threads, -(-rows // block)))
 
     def _initial_registers(self, columns: Mapping[str, Array]) -> list[Any]:
-        """Return the initial registers of a block: constants, scalars, and all values computed from them."""
+        """Return the initial registers of a block: constants, scalars, and values computed from them; ``None`` for the others."""
         values = self._parts.constants(columns, self.dtype)
         registers: list[Any] = [values.get(key) if type(key) is Instruction else None for key in self._registers]
         for register, value in self._literals:
@@ -271,7 +259,7 @@ class Schedule:
                     out[i][start:stop] = registers[register]
 
     def _compute_block(self, registers: list[Any]) -> None:
-        """Run all kernels for one block."""
+        """Run all kernels for one block, and store their results in ``registers``."""
         for kernel, operands, target, stored, ends in self._calls:
             arguments = [registers[operand] for operand in operands]
             if kernel.writes:

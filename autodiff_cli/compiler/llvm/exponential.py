@@ -62,28 +62,20 @@ def power_of_two(n: Value) -> Value:
     return n.builder.bits(exponent << 52, "f64")
 
 
-def _split_integer(shifted: Value) -> tuple[Value, Value]:
-    """Return n as a double and as n + 2046, given the sum of n and ``_SHIFT``."""
-    return shifted - _SHIFT, shifted.builder.bits(shifted, "i64") & 0xFFF
-
-
 def _reduced(x: Value) -> _Reduced:
     """Split x, |x| < 1000, such that exp(x) = 2**n * exp(r)."""
-    n, field = _split_integer(fma(x, _INVERSE_LN2, _SHIFT))
+    shifted = fma(x, _INVERSE_LN2, _SHIFT)
+    n, field = shifted - _SHIFT, x.builder.bits(shifted, "i64") & 0xFFF  # n as a double, and n + 2046 as an integer
     exact = fma(n, -_LN2[0], x)  # exact, because x and n*_LN2[0] are multiples of 2**-54, and their difference is small
     high = fma(n, -_LN2[1], exact)
     return _Reduced(n, field, Pair(high, fma(n, -_LN2[1], exact - high)))
 
 
-def _rounded_exponential(parts: _Reduced) -> Value:
-    """Return 2**n * exp(r)."""
-    total = fast_sum(1, parts.r.high)
-    return parts.scaled(total.high + (total.low + parts.tail))
-
-
 def exp(x: Value) -> Value:
     """Return the exponential function, at most 0.6 ulp from the exact value; 0.75 ulp for subnormal results."""
-    return _rounded_exponential(_reduced(x.at_most(710).at_least(-746)))  # exp is infinite at 710 and 0 at -746
+    parts = _reduced(x.at_most(710).at_least(-746))  # the result is infinite at 710, and 0 at -746
+    total = fast_sum(1, parts.r.high)
+    return parts.scaled(total.high + (total.low + parts.tail))
 
 
 def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
