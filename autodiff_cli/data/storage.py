@@ -83,14 +83,14 @@ def opened(path: str) -> BinaryIO:
 
 
 def is_remote(file: object) -> bool:
-    """Return whether ``opened`` opened a file."""
+    """Return whether ``opened`` opened a file by its URL."""
     return isinstance(getattr(file, "raw", None), _Remote)
 
 
 def inside(url: str) -> list[str] | None:
     """Return the files in a folder or of a pattern, in the order of their names; ``None`` if the URL is one file."""
     scheme = _scheme(url)
-    if not _SCHEMES[scheme].written:
+    if not _SCHEMES[scheme].written:  # a web server does not list files
         return None
     with _as_file_error(url):
         system = _system(url)
@@ -118,7 +118,7 @@ def size_of(path: str) -> int | None:
     if not is_url(path):
         return os.path.getsize(path) if os.path.exists(path) else None
     size: int | None = None
-    with _as_file_error(path), suppress(FileNotFoundError):
+    with _if_there(path):
         size = _system(path).info(path)["size"]
     return size
 
@@ -142,9 +142,9 @@ def stamp(path: str) -> str:
 
 
 def content(path: str) -> bytes | None:
-    """Return the content of a file; ``None`` if it does not exist."""
+    """Return the content of a file; ``None`` if it does not exist.  Other errors: ``FileError`` for a URL, else ``OSError``."""
     data: bytes | None = None
-    with _as_file_error(path) if is_url(path) else nullcontext(), suppress(FileNotFoundError):
+    with _if_there(path):
         data = _system(path).cat_file(path) if is_url(path) else Path(path).read_bytes()
     return data
 
@@ -152,13 +152,13 @@ def content(path: str) -> bytes | None:
 def names(folder: str) -> list[str]:
     """Return the names of the files in a folder; a folder that does not exist contains no files."""
     paths: list[str] = []
-    with _as_file_error(folder) if is_url(folder) else nullcontext(), suppress(FileNotFoundError):
+    with _if_there(folder):
         paths = _system(folder).ls(folder, detail=False) if is_url(folder) else os.listdir(folder)
     return [path.rpartition("/")[2] for path in paths]
 
 
 def remove(path: str) -> None:
-    """Remove a file if it exists."""
+    """Remove a file if it exists; errors are ignored."""
     with suppress(Exception):
         if is_url(path):
             _system(path).rm_file(path)
@@ -257,7 +257,7 @@ def _scheme(url: str) -> str:
 def _system(url: str) -> Any:
     """Return the file system of fsspec for a URL; a file system is created once in a process."""
     scheme = _scheme(url)
-    library(_SCHEMES[scheme].package, f"{scheme}://")
+    library(_SCHEMES[scheme].package, f"{scheme}://")  # an error if it is not installed
     fsspec = library("fsspec", f"{scheme}://")
     options: dict[str, object] = {"use_listings_cache": False}
     if scheme == "s3":
@@ -267,13 +267,20 @@ def _system(url: str) -> Any:
         options["client_kwargs"] = {"timeout": limits, "trust_env": True}  # the proxy of the environment
     system = fsspec.filesystem(scheme, **options)
     if scheme == "s3":
-        system.retries = _RETRIES
+        system.retries = _RETRIES  # of s3fs, each with those of botocore
     return system
 
 
 @contextmanager
+def _if_there(path: str) -> Iterator[None]:
+    """Suppress the error that a file or folder does not exist; convert other errors of a URL, not of a path, to a ``FileError``."""
+    with _as_file_error(path) if is_url(path) else nullcontext(), suppress(FileNotFoundError):
+        yield
+
+
+@contextmanager
 def _as_file_error(url: str, verb: str = "read") -> Iterator[None]:
-    """Convert every exception of a library to a ``FileError``, which says that the URL cannot be read or written."""
+    """Convert exceptions, except ``AutodiffError``, to a ``FileError``, which says that the URL cannot be read or written."""
     try:
         yield
     except AutodiffError:
