@@ -132,7 +132,7 @@ class Source:
         files = [data] if isinstance(data, (str, os.PathLike)) else data
         inputs = [file for file in files if isinstance(file, Input)]
         self._inputs = inputs or named([os.fspath(file) for file in files if not isinstance(file, Input)])
-        self._first = reader(self._inputs[0])
+        self._first = reader(self._inputs[0])  # its rows are read later
         self.names, self.name = tuple(self._first.columns), self._first.name
 
     def spelled(self, name: str) -> str:
@@ -163,11 +163,9 @@ class Source:
         numbers = tuple(dict.fromkeys([*spellings.values(), *compared_numbers]))
         request = ReadRequest(numbers, group_columns, text=True, on_error=on_error, finite=True, texts=texts)
 
-        def selected(block: Block) -> Block:
-            return block if where is None else where.selected(block, compared)
-
         blocks = [self._from_arrays(request)] if self._inputs is None else self._from_files(self._inputs, request)
-        dataset = _joined([selected(block) for block in blocks], spellings, group_columns)
+        selected = [block if where is None else where.selected(block, compared) for block in blocks]
+        dataset = _joined(selected, spellings, group_columns)
         return _with_finite_rows(dataset, spellings, on_error)
 
     def _check_unique(self, columns: Sequence[str]) -> None:
@@ -181,7 +179,7 @@ class Source:
                 raise UsageError(f"{self.name} has more than one column '{column}'", hint="rename one of them in the file")
 
     def close(self) -> None:
-        """Close the file that is open."""
+        """Close the first file; arrays have none."""
         if self._inputs is not None:
             self._first.close()
 
@@ -270,7 +268,7 @@ def _with_finite_rows(dataset: Dataset, names: Collection[str], on_error: str) -
         good &= ~np.isin(dataset.groups.codes, empty)
     if good.all():
         return dataset
-    row = int(np.argmin(good))
+    row = int(np.argmin(good))  # the first of the other rows
     name = next((name for name in names if not np.isfinite(dataset.columns[name][row])), None)
     what = f"'{name}' is {dataset.columns[name][row]}" if name else f"'{dataset.groups and dataset.groups.name}' is empty"
     problem = f"{dataset.place(row)}: column {what}"

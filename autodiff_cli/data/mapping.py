@@ -71,18 +71,11 @@ class Task:
             if np.ndim(value):
                 message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
                 raise UsageError(message, hint=f"{setting('const')} takes arrays")
-        self.expression = with_list_output(self.expression)
+        self.expression = expression = with_list_output(self.expression)
         # Blocks are computed in parallel, so each of them uses only one thread.
-        variables = [*self.at, *self.lets]
+        names = [*self.at, *self.lets]
         return compile.compile(
-            self.expression,
-            self.wrt,
-            self.order,
-            const=self.const,
-            dtype=self.dtype,
-            threads=1,
-            variables=variables,
-            engine=self.engine,
+            expression, self.wrt, self.order, const=self.const, dtype=self.dtype, threads=1, variables=names, engine=self.engine
         )
 
     def condition(self) -> Condition | None:
@@ -90,7 +83,7 @@ class Task:
         return None if self.where is None else Condition(self.where, {**self.at, **self.const}, self.lets)
 
     def mapping(self, program: Compiled, columns: Sequence[str], source: str) -> RowMap:
-        """Return the mapping of rows for an input; see ``RowMap``."""
+        """Return the mapping of rows for an input; see ``RowMap``.  Other tasks return mappings of their own."""
         return RowMap(self, program, columns, source)
 
     def reason(self, at: Mapping[str, float]) -> str:
@@ -235,7 +228,8 @@ class RowMap:
 
     def _check_names(self, counts: Mapping[str, int], source: str) -> None:
         """Check that the columns that are used, and those of the output, have different names."""
-        twice = next((name for name in (self.used if self.keeps_all else (*self.read, *self.used)) if counts[name] > 1), None)
+        names = self.used if self.keeps_all else (*self.read, *self.used)  # two columns can be copied as text of whole rows
+        twice = next((name for name in names if counts[name] > 1), None)
         if twice is not None:
             raise UsageError(f"{source} has more than one column '{twice}'", hint="rename one of them in the file")
         clash = next((name for name in self.results if name in self.copies), None)
@@ -293,7 +287,7 @@ class RowMap:
         return block, out
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Compute the results as ``compute`` does, for all rows of a block, whether they are finite or not."""
+        """Compute the results for all rows of a block but those that ``_run`` leaves out, whether they are finite or not."""
         out = [np.empty(block.rows, self._dtype) for _ in self.results]
         if not block.rows:
             return block, out

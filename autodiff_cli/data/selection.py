@@ -46,7 +46,7 @@ def named_columns(columns: Sequence[str], names: Sequence[str], option: str, sou
 
 
 def column_list(columns: Sequence[str]) -> str:
-    """Return the names of columns for a message; a name with a comma is quoted, as in the settings that list names."""
+    """Return the first names of columns for a message; a name with a comma is quoted, as in the settings that list names."""
     texts = [f'"{column}"' if "," in column else column for column in columns[:_LISTED]]
     left = len(columns) - len(texts)
     return ", ".join(texts) + (f" and {left} more" if left else "")
@@ -91,14 +91,16 @@ def _without_texts(expression: str, const: Mapping[str, ArrayLike]) -> tuple[str
         left, sign, right = node.children if len(node.children) == 3 else (node, node, node)  # a chain such as 1 < x < 2 is refused
         is_text_first = left.kind == "string"
         column, text = (right, left) if is_text_first else (left, right)
-        if column.kind != "name" or column.children[0].text in const or text.kind != "string":
+        column_name = column.children[0].text if column.kind == "name" else None
+        if column_name is None or column_name in const or text.kind != "string":
             hint = "write NAME == \"text\" with the name of a column, and join comparisons with 'and' or 'or'"
             raise UsageError("a text is compared with a column", span=node.span, source=expression, hint=hint)
         start, stop = node.span
         name = next(new_names).ljust(stop - start, "_")
         expression = expression[:start] + name + expression[stop:]
         order = sign.text if is_text_first else _MIRRORED.get(sign.text, sign.text)  # ``partial`` gives the text first
-        comparisons[name] = column.children[0].text, partial(_ORDERS[order], unescaped(text.children[0].text[1:-1]))
+        characters = unescaped(text.children[0].text[1:-1])  # without the quotes
+        comparisons[name] = column_name, partial(_ORDERS[order], characters)
     return expression, comparisons
 
 
@@ -140,7 +142,7 @@ class Condition:
         self._source, self._const = expression, const
 
     def constant_among(self, columns: Collection[str]) -> str | None:
-        """Return the name of a column that the condition does not read, because the language has a constant with that name."""
+        """Return the name of a column that the condition does not read, because it is a constant of the language, or ``None``."""
         free = free_names(parse(self._source), self._const, columns)
         return next((name for name in free if name in columns and name not in self.columns), None)
 

@@ -39,7 +39,7 @@ def split(file: Input, most: int) -> list[Input]:
     path, unit = str(file.path), file.format.unit
     size = storage.size_of(path) or 0
     whole = replace(file, size=size)
-    if not unit or size <= most or (unit == "rows" and storage.is_url(path)):
+    if not unit or size <= most or (unit == "rows" and storage.is_url(path)):  # which would be copied for each part
         return [whole]
     try:
         with closing(inputs.reader(replace(file, values={}))) as reader:
@@ -79,15 +79,17 @@ def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
     ``line`` of a line, is not cut.
     """
     cuts, position, number, is_whole_rows = [(0, 1)], 0, 1, True
+    due = most  # the position after which the next cut is made
     with storage.opened(path) as file:
-        while data := file.read(max(1, min(_STEP, cuts[-1][0] + most - position))) + file.readline(LONGEST):
+        while data := file.read(max(1, min(_STEP, due - position))) + file.readline(LONGEST):
             position += len(data)
             number += lines_in(data)
             if is_whole_rows and delimiter and b'"' in data:
                 lines = data.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
                 is_whole_rows = is_regular(lines, delimiter)
-            if position >= cuts[-1][0] + most and number >= line:
+            if position >= due and number >= line:
                 cuts.append((position, number))
+                due = position + most
     inner = [cut for cut in cuts[1:] if is_whole_rows and cut[0] < position]
     return [(0, 1), *inner, (position, number)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from autodiff_cli.data.column_values import python_values
-from autodiff_cli.data.row_blocks import Block, OutputStyle, Results, Writer
+from autodiff_cli.data.row_blocks import Block, Column, OutputStyle, Results, Writer
 from autodiff_cli.report.result_tables import rows_table
 from autodiff_cli.report.table import MOST_ROWS
 from autodiff_cli.report.terminal import drawn
@@ -26,11 +26,10 @@ class TableWriter(Writer):
         self._rows = 0
 
     def encode(self, block: Block, results: Results) -> _Ends:
-        """Return the number of rows of a block, its first rows, and the last rows that are not among them."""
+        """Return the rows of a block that the table may show; see ``_Ends``."""
         columns = [*(block.columns[name] for name in self._copies), *results]
-        ends = (slice(MOST_ROWS), slice(max(MOST_ROWS, block.rows - _HALF), None))
-        first, last = (list(zip(*(python_values(column[part]) for column in columns), strict=True)) for part in ends)
-        return block.rows, first, last
+        last_start = max(MOST_ROWS, block.rows - _HALF)
+        return block.rows, _rows(columns, slice(MOST_ROWS)), _rows(columns, slice(last_start, None))
 
     def write(self, encoded: _Ends) -> None:
         """Store the first and last rows of the output."""
@@ -46,3 +45,8 @@ class TableWriter(Writer):
         rows = [*self._first[:_HALF], *self._last] if left_out else self._first
         table = rows_table(self._copies, self._results, rows, left_out, self._style.precision)
         self._file.write(drawn([table], self._style.color).encode())
+
+
+def _rows(columns: list[Column], part: slice) -> list[_Row]:
+    """Return some rows of columns as tuples of Python values."""
+    return list(zip(*(python_values(column[part]) for column in columns), strict=True))
