@@ -90,7 +90,7 @@ def undecided() -> NotRecordable:
 
 
 def identity(argument: object) -> object:
-    """Return a key that identifies an argument: 1, 1.0 and True differ, and so do 0.0 and -0.0; or raise ``NotRecordable``."""
+    """Return a key that identifies an argument: 1, 1.0 and True differ, as 0.0 and -0.0 do; an array raises ``NotRecordable``."""
     if type(argument) is Instruction:
         return argument
     try:

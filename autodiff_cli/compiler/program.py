@@ -39,7 +39,7 @@ def terms(wrt: Sequence[str], order: int) -> tuple[Term, ...]:
 
 
 def derivatives(output: Operand, variables: Mapping[str, Instruction], terms: Sequence[Term]) -> list[Operand]:
-    """Append the derivatives listed in ``terms`` to the tape of the output, and return them."""
+    """Append the derivatives ``terms`` to the tape of the output, and return them; each term follows its lower orders."""
     operands: dict[Term, Operand] = {(): output}
     for term in terms:
         if term not in operands:
@@ -111,7 +111,7 @@ class Compiled:
         return {name: array.reshape(shape)[()] for name, array in zip(self.outputs, out, strict=True)}
 
     def settle(self, rows: float) -> None:
-        """Choose how to compute a number of rows, for all later calls, so that equal rows have equal results."""
+        """Choose how to compute a number of rows, perhaps infinite, for all later calls, so that equal rows have equal results."""
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Compute all results, and write them into the caller's arrays.
@@ -171,7 +171,7 @@ class Program(Compiled):
         self.engine = self.engine_for(rows)
 
     def engine_for(self, rows: float) -> str:
-        """Return the engine for a number of rows."""
+        """Return the engine for a number of rows; a chosen engine other than ``auto`` is the one for all numbers."""
         if self.engine != "auto":
             return self.engine
         return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
@@ -181,7 +181,7 @@ class Program(Compiled):
         parts = partition(self.instructions, scalars)
         if engine == "numpy":
             return Schedule(parts, self.results, self.dtype)
-        plan = named("autodiff_cli.compiler.llvm.plan:Plan")
+        plan = named("autodiff_cli.compiler.llvm.plan:Plan")  # which imports llvmlite
         prepared: Engine = plan(parts, self.results, self.dtype)
         return prepared
 
@@ -208,7 +208,7 @@ def _column(name: str, value: ArrayLike) -> Array:
     except ValueError:  # nested lists of different lengths
         raise DtypeError(f"the column '{name}' is not an array of numbers") from None
     is_masked = isinstance(value, np.ma.MaskedArray)
-    if array.dtype.kind not in "biuf" or is_masked:
+    if array.dtype.kind not in "biuf" or is_masked:  # booleans, integers and floats
         kind = "masked values" if is_masked else f"{array.dtype} values"
         hint = "use floats, integers or booleans, and nan for missing values"
         raise DtypeError(f"the column '{name}' contains {kind}", hint=hint)
@@ -216,7 +216,7 @@ def _column(name: str, value: ArrayLike) -> Array:
 
 
 def checked(variables: Sequence[str], columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """Return the values of all variables as arrays, and the common shape of those that are not scalars.
+    """Return the values of all variables as arrays, and the common shape of those that are not scalars: () if all are scalars.
 
     The errors are those of ``Compiled.__call__``.
     """

@@ -56,7 +56,7 @@ def exact(name: str, *operands: Pattern) -> tuple[tuple[Pattern, ...], Replaceme
 
 
 def _matches(pattern: Pattern, actual: Pattern) -> bool:
-    """Return whether a pattern of ``EXACT`` fits that of an operand."""
+    """Return whether a pattern of ``EXACT`` fits that of an operand: a letter fits all, and ``-x`` and ``-y`` fit negations."""
     return pattern in ("x", "y") or (actual == "-x" if pattern in ("-x", "-y") else pattern == actual)
 
 
@@ -76,7 +76,7 @@ def simplified(call: Record, primitive: Primitive, arguments: tuple[Any, ...]) -
 
 
 def _by_exact_row(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
-    """Return the result of the row of ``EXACT`` that matches an operation."""
+    """Return the result of the row of ``EXACT`` that matches an operation; ``None`` if no row does, or only one of floats."""
     row = exact(name, *map(pattern, arguments))
     if row is None:
         return None
@@ -84,7 +84,7 @@ def _by_exact_row(call: Record, name: str, arguments: tuple[Any, ...]) -> Operan
     needs_floats = not isinstance(result, float) and any(isinstance(part, float) for part in patterns)
     if needs_floats and not all(map(_is_float, arguments)):
         return None
-    letters = {
+    letters = {  # ``-x`` stands for a negation, and ``x`` for its operand
         part[-1]: argument.operands[0] if part[0] == "-" else argument
         for part, argument in zip(patterns, arguments, strict=True)
         if isinstance(part, str)
@@ -105,7 +105,7 @@ def _is_float(argument: object) -> bool:
 
 
 def _simplified_and(_: Record, x: Operand, y: Operand) -> Operand | None:
-    """Simplify a conjunction with a constant."""
+    """Simplify a conjunction of a condition and a constant; return ``None`` for another one."""
     for condition, other in ((x, y), (y, x)):
         if type(condition) is bool and type(other) is Instruction and other.dtype.kind == "b":
             return other if condition else False
@@ -113,7 +113,7 @@ def _simplified_and(_: Record, x: Operand, y: Operand) -> Operand | None:
 
 
 def _simplified_where(call: Record, condition: Operand, x: Operand, y: Operand) -> Operand | None:
-    """Simplify a choice whose condition or branches are known."""
+    """Simplify a choice with a constant or negated condition, a choice in a choice, or equal branches; else return ``None``."""
     if type(condition) is not Instruction:
         return x if condition else y
     if condition.is_("logical_not"):
@@ -132,7 +132,7 @@ def _branch(value: Operand, condition: Instruction, position: int) -> Operand:
 
 
 def _simplified_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
-    """Simplify ``x != 0`` to a condition if ``x`` is ``where(condition, value, other)`` with zero and nonzero constants."""
+    """Simplify ``x != 0`` to a condition for a ``where`` of a zero and a nonzero constant, or a chain of them; else ``None``."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
     condition, value, other = x.operands

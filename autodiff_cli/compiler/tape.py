@@ -91,7 +91,7 @@ class Tape:
         return instruction
 
     def _constant_result(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> float:
-        """Return the result of a primitive for constants."""
+        """Return the result of a primitive for constants, as a Python number; floats are computed in the type of the tape."""
         constants = [self.dtype.type(value) if type(value) is float else np.asarray(value)[()] for value in operands]
         with np.errstate(all="ignore"):
             value = primitive.forward(*constants, *statics)
@@ -103,7 +103,7 @@ class Tape:
         return self.call("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
     def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
-        """Return the element type of a result; unless it is clear, the primitive is applied to ones of the operands' types."""
+        """Return the element type of a result: that of the tape for floats, and otherwise that of the result for operands of 1."""
         kinds = [operand.dtype if type(operand) is Instruction else type(operand) for operand in operands]
         if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
             return self.dtype

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    """Return the reusable thread pool of a process; starting its threads takes as long as computing 10,000 rows."""
+    """Return the thread pool of the process with this id; it is reused, because starting threads takes as long as 10,000 rows."""
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(workers, "autodiff")

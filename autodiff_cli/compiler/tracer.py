@@ -76,7 +76,7 @@ class Tracer(Tensor):
 
 
 def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
-    """Return operands as a tensor: a ``Tracer``, or an ordinary tensor if all operands are constants."""
+    """Return operands as a tensor: a ``Tracer``, or an ordinary tensor, with floats of the type of the tape, of constants."""
     if type(operands) is Instruction:
         return _tracer(tape, _in_array(operands), operands.dtype)
     array = operands if isinstance(operands, np.ndarray) else _in_array(operands)
@@ -150,7 +150,7 @@ def _recorded_elements(tape: Tape, primitive: Primitive, arrays: Sequence[Operan
 
 
 def _apply_to_elements(tape: Tape, primitive: Primitive, *arguments: Any) -> Tensor:
-    """Apply a primitive to arrays of operands with NumPy; the primitive only moves, adds and multiplies elements."""
+    """Apply a primitive that only moves, adds and multiplies elements with NumPy; raise ``NotRecordable`` for another one."""
     refusal = NotRecordable(f"'{primitive.name}' has no elementwise formula")
     if primitive.series not in _LINEAR and primitive.name not in _UNROLLED:
         raise refusal

@@ -164,7 +164,7 @@ def is_number(cell: str) -> bool:
 
 
 def as_float(value: float | str) -> float:
-    """Convert a JSON number to a float; an integer outside the range of float64 becomes infinite."""
+    """Convert a JSON number, or the text of one, to a float; an integer outside the range of float64 becomes infinite."""
     try:
         return float(value)
     except OverflowError:

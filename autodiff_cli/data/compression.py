@@ -148,7 +148,7 @@ class CompressedFile(io.RawIOBase):
         return True
 
     def write(self, part: ReadableBuffer) -> int:
-        """Append a part."""
+        """Append a part, which is compressed unless it is ``Packed``; return its number of bytes before compression."""
         data = part if isinstance(part, Packed) else self.pack([part])
         if data:
             self._file.write(self._header + data.packed)
@@ -163,7 +163,7 @@ class CompressedFile(io.RawIOBase):
     def finish(self) -> None:
         """Write the end of the file: the checksum and the size of gzip; in another codec, only a file without data needs one."""
         if self._is_gzip:
-            last = zlib.compressobj(wbits=-zlib.MAX_WBITS).flush()
+            last = zlib.compressobj(wbits=-zlib.MAX_WBITS).flush()  # an empty last block
             self._file.write(self._header + last + struct.pack("<II", self._checksum, self._size & 0xFFFFFFFF))
         elif not self._size:
             self._file.write(self._packer(b""))
@@ -186,7 +186,7 @@ def _deflated(data: bytes) -> bytes:
 
 @contextmanager
 def compressed(file: BinaryIO, path: str | None) -> Iterator[BinaryIO]:
-    """Yield a file for data that is compressed as the suffix of a path says, or the file itself; see ``Codec`` for the errors."""
+    """Yield a file for data that is compressed as the suffix of a path says, else the file itself; for errors, see ``Codec``."""
     suffix = compression_of(path or "")
     if suffix not in CODECS:
         yield file

@@ -118,7 +118,7 @@ def _row_files(files: Sequence[str], path: str, style: str | None) -> list[str]:
         if not files:
             raise FileError(f"no file matches '{path}'")
         return list(files)
-    start = len(path.rstrip("/" + os.sep))
+    start = len(path.rstrip("/" + os.sep))  # the folder itself may be in a hidden folder
     visible = [file for file in files if not re.search(r"/[._]", file[start:].replace(os.sep, "/"))]
     known = [file for file in visible if style is not None or format_of_suffix(uncompressed(file), READ)]
     if not known:

@@ -94,7 +94,7 @@ def _nameless(folder: str) -> BinaryIO | None:
 
 @contextmanager
 def system_errors(path: str) -> Iterator[None]:
-    """Convert errors of the operating system to a ``FileError`` that names the file, or the folder that does not exist."""
+    """Convert errors of the system, except a broken pipe, to a ``FileError`` that names the file or the folder that is missing."""
     try:
         yield
     except OSError as error:
@@ -110,7 +110,7 @@ def system_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Convert termination signals to exceptions, so that temporary files are removed."""
+    """Convert termination signals to exceptions, so that temporary files are removed; only the main thread can do so."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -125,7 +125,7 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Block Ctrl-C in this thread and in the processes that it starts."""
+    """Block Ctrl-C in this thread and in the processes that it starts; on Windows, do nothing."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -208,7 +208,7 @@ def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> Non
     if target is None or not is_folder(target):
         return
     folder, name = split(target, form)
-    first = _absolute(f"{folder}/{name.replace('*', '0')}")
+    first = _absolute(f"{folder}/{name.replace('*', '0')}")  # the path of an output file
     for source in names:
         where = _absolute(source)
         is_input = fnmatch(first, where) if storage.has_pattern(source) else first.startswith(f"{where}/")

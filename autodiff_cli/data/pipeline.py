@@ -50,7 +50,7 @@ def run(
         first = task.mapping(program, source.columns, name)
         if target is None:
             _check_later_files(first, inputs, writer)
-        if unbuffered or math.isfinite(source.estimate):
+        if unbuffered or math.isfinite(source.estimate):  # otherwise, ``encoded`` chooses the engine
             settle(first.program, source, inputs)
         with writing(target, writer, first, source):
             if unbuffered:
@@ -86,7 +86,7 @@ def _check_later_files(mapping: RowMap, inputs: Sequence[Input], writer: Writer)
 
 @contextmanager
 def writing(target: str | None, writer: Writer, mapping: RowMap, source: Reader) -> Iterator[Writer]:
-    """Open the output of a mapping for a writer, which begins here and finishes at exit."""
+    """Open the output of a mapping for a writer, which begins here and finishes at exit; a binary format is not compressed here."""
     with output.opened(target) as raw, compressed(raw, None if writer.binary else target) as file, closing(writer):
         writer.begin(file, mapping.copies, mapping.results, source)
         yield writer
@@ -94,7 +94,7 @@ def writing(target: str | None, writer: Writer, mapping: RowMap, source: Reader)
 
 
 def settle(program: Compiled, source: Reader, inputs: Sequence[Input]) -> None:
-    """Choose the engine of a program for all rows of the inputs, of which ``source`` reads the first; see ``Compiled.settle``."""
+    """Choose the engine of a program for all inputs, of which ``source`` reads the first; unbuffered rows are few at a time."""
     program.settle(0 if inputs[0].unbuffered else source.estimate * len(inputs))
 
 
@@ -138,7 +138,7 @@ def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> N
     """
     known = frozenset(source.columns)
     needed = {field_of(name, known)[0] for name in mapping.used}
-    if not writer.raw == source.form == "ndjson":
+    if not writer.raw == source.form == "ndjson":  # in which lines are copied as text
         needed.update(mapping.read)
     missing = needed - known
     extra = known - set(mapping.copies) if mapping.keeps_all and source.form != "ndjson" else set()

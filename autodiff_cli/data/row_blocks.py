@@ -327,7 +327,7 @@ class BadRows:
     missing: set[int] = field(default_factory=set)
 
     def add(self, position: int, line: int, problem: str, hint: str | None = None, whole: bool = False) -> None:
-        """Record a bad row, given its position in the block and its number in the file.
+        """Record a bad row, given its position in the block and its number in the file; of several messages, the first stays.
 
         Args:
             problem, hint: the texts of a message; without a hint, it names the settings that accept such rows.
@@ -364,7 +364,7 @@ class BadRows:
 
 
 def field_of(name: str, columns: Container[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the column and the fields inside it that a name such as ``a.x`` stands for; a column of this name comes first."""
+    """Return the longest column name in a name such as ``a.x``, and the fields after it; without one, the whole name and none."""
     parts = name.split(".")
     for i in range(len(parts), 0, -1):
         column = ".".join(parts[:i])
@@ -393,7 +393,7 @@ def only(block: Block, keep: Mask) -> Block:
         where=block.where,
         lines=[block.lines[i] for i in positions],
         bad=block.bad - len(block.problems) + len(problems),
-        first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,
+        first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,  # skipped rows have no problems
         problems=problems,
         missing={new for new, old in enumerate(positions) if old in block.missing},
     )
@@ -412,7 +412,7 @@ def _only_values(column: Column, keep: Mask) -> Column:
 
 
 def _only_lines(raw: list[str] | bytes | None, keep: Mask) -> list[str] | bytes | None:
-    """Return the texts of rows that a mask selects, in the form of ``Block.raw``."""
+    """Return the texts of rows that a mask selects, in the form of ``Block.raw``, which may be ``None``."""
     if not isinstance(raw, bytes):
         return raw and list(compress(raw, keep))
     characters = np.frombuffer(raw, np.uint8)

@@ -93,7 +93,7 @@ def _unquoted(column: ArrowArray, delimiter: str) -> Slices | None:
 
     if any(compute.any(compute.match_substring(column, sign)).as_py() for sign in (delimiter, '"', "\n", "\r")):
         return None
-    bounds = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]
+    bounds = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]  # where texts begin and end
     return Slices(memoryview(column.buffers()[2] or b""), bounds[:-1], bounds[1:])
 
 
@@ -102,7 +102,7 @@ def arrow_strings(slices: Slices) -> ArrowArray:
     pa, count = pyarrow_if_there(), 2 * len(slices.starts)
     bounds = np.zeros(count + 1, np.int32)  # every second text is what stands between two of the texts
     bounds[:-1:2], bounds[1::2] = slices.starts, slices.ends
-    bounds[-1:] = slices.ends[-1:]
+    bounds[-1:] = slices.ends[-1:]  # the end of the last one, if there are texts
     texts = pa.StringArray.from_buffers(count, pa.py_buffer(bounds), pa.py_buffer(slices.text))
     return texts.take(pa.array(np.arange(0, count, 2)))
 

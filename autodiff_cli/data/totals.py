@@ -157,7 +157,8 @@ class Totals:
             totals.sums[-1].add(values, codes)
         is_first = np.zeros(block.rows, bool)
         is_first[np.unique(codes, return_index=True)[1]] = True
-        totals.firsts = [only(block, is_first) if block.columns else Block(1, {}, {}, None, block.where, [0])]
+        one_row = Block(1, {}, {}, None, block.where, [0])  # for the group of all rows, even without rows
+        totals.firsts = [only(block, is_first) if block.columns else one_row]
         return totals
 
     def add(self, more: Totals) -> None:

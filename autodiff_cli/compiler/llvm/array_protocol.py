@@ -47,7 +47,7 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
         self.dtype = dtype
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> KernelColumn:
-        """Append the instructions of a NumPy or SciPy function of columns and numbers."""
+        """Append the instructions of a NumPy or SciPy function; elements that ``where`` excludes are those of ``out``."""
         if method != "__call__" or ufunc.nout != 1 or not set(options) <= {"out", "where"}:
             raise Unknown(ufunc.__name__)
         result = applied(self.value.builder, ufunc, inputs)
@@ -57,14 +57,14 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
         return result
 
     def __array_function__(self, function: Callable[..., Any], _: object, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
-        """Append the instructions of other functions of NumPy."""
+        """Append the instructions of another function of NumPy; raise ``Unknown`` for one without a rule."""
         rule = _FUNCTIONS.get(function)
         if rule is None:
             raise Unknown(function.__name__)
         return rule(*arguments, **options)
 
     def astype(self, dtype: DType, copy: bool = True) -> KernelColumn:
-        """Return the column in another type."""
+        """Return the column in another type; columns are never changed, so ``copy`` does not matter."""
         return converted(self, np.dtype(dtype))
 
     def copy(self) -> KernelColumn:
@@ -85,15 +85,15 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
 
 @functools.cache
 def _resolved_types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...]:
-    """Return the types of the operands and of the result of a function of NumPy."""
+    """Return the types of the operands and the result of a function; ``Unknown`` if it does not take operands of these types."""
     try:
-        return ufunc.resolve_dtypes((*types, None))
+        return ufunc.resolve_dtypes((*types, None))  # ``None`` stands for the result
     except TypeError as error:
         raise Unknown(f"{ufunc.__name__}: {error}") from None
 
 
 def _promotion_type(value: object) -> Any:
-    """Return what NumPy's promotion needs to know: a type, or the class of a Python number."""
+    """Return what NumPy's promotion needs to know: a type, or the class of a Python float or int."""
     if isinstance(value, KernelColumn | np.ndarray | np.generic):
         return value.dtype
     if type(value) in (float, int, bool):
@@ -124,7 +124,7 @@ def vector(builder: Builder, value: Any, dtype: DType) -> Value:
 
 
 def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
-    """Return a column in another type."""
+    """Return a column in another type; raise ``Unknown`` for a type without vectors."""
     if dtype == column.dtype:
         return column
     if dtype.name not in KINDS:
@@ -137,8 +137,8 @@ def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
 
 def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColumn:
     """Return ``one`` where the condition holds, and ``other`` elsewhere, as ``np.where`` does."""
-    numbers = [value if type(value) in (float, int, bool) else _promotion_type(value) for value in (one, other)]
-    dtype = np.result_type(*numbers)
+    operands = [value if type(value) in (float, int, bool) else _promotion_type(value) for value in (one, other)]
+    dtype = np.result_type(*operands)
     test = vector(builder, condition, np.dtype(bool))
     return KernelColumn(builder.select(test, vector(builder, one, dtype), vector(builder, other, dtype)), dtype)
 
@@ -158,7 +158,7 @@ def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
 
 
 def _rounded(x: KernelColumn, decimals: int = 0) -> Any:
-    """Follow ``np.round`` to integers."""
+    """Follow ``np.round`` to integers; raise ``Unknown`` for other decimals."""
     if decimals:
         raise Unknown("round")
     return np.rint(x)

@@ -28,11 +28,11 @@ def _is_private(place: Path) -> bool:
     if not hasattr(os, "getuid"):
         return True
     status = place.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022  # writable by others
 
 
 def read(key: str) -> bytes | None:
-    """Return the code of a key; ``None`` if it is not in the cache."""
+    """Return the code of a key, and note its use; ``None`` if it is not in the cache, not whole, or could be from another user."""
     with suppress(OSError, RuntimeError):  # Path.home() raises RuntimeError without a home folder
         place = folder()
         if _is_private(place):
@@ -45,7 +45,7 @@ def read(key: str) -> bytes | None:
 
 
 def write(key: str, code: bytes) -> None:
-    """Store the code of a key; other processes see the whole file or none."""
+    """Store the code of a key; other processes see the whole file or none.  Without a usable folder, nothing is stored."""
     with suppress(OSError, RuntimeError):
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def write(key: str, code: bytes) -> None:
 
 
 def _trim(place: Path) -> None:
-    """Remove the files that were not used for the longest time."""
+    """Remove the files that were not used for the longest time, so that ``KEPT`` files stay."""
     files = list(place.iterdir())
     if len(files) > KEPT:
         oldest = sorted(files, key=lambda file: file.stat().st_mtime)

@@ -59,7 +59,7 @@ def fma(x: Value, y: Value | float, z: Value | float) -> Value:
 
 
 def where(condition: Value, one: Value | float, other: Value | float) -> Value:
-    """Choose for each lane; two numbers are doubles."""
+    """Return ``one`` in each lane where the condition holds, and ``other`` elsewhere; two numbers are doubles."""
     return condition.builder.select(condition, one, other)
 
 

@@ -26,7 +26,7 @@ def call(builder: Builder, name: str, operands: Sequence[Value], *constants: flo
     """Append a function of vectors, given its name, operands and constants; return ``None`` if the function is unknown."""
     if name == "bell":  # its exponential is shared with that of erfc and ndtr
         return bell(operands[0], *constants)
-    if name not in FUNCTIONS or constants:
+    if name not in FUNCTIONS or constants:  # no other function has constants
         return None
     function = FUNCTIONS[name]
     return function(*operands) if builder.inline else builder.append(builder.subroutine(f"vec.{name}", function, operands), "f64")

@@ -19,7 +19,7 @@ _ATTRIBUTES: Final = 'nounwind willreturn memory(none) noinline "prefer-vector-w
 
 
 def _operator(operation: str, swapped: bool = False) -> Callable[[Value, Value | float], Value]:
-    """Return the method that appends an operation on a vector and a vector or a number."""
+    """Return the method that appends an operation on a vector and a vector or number; if ``swapped``, the latter comes first."""
 
     def method(self: Value, other: Value | float) -> Value:
         second = other if isinstance(other, Value) else self.builder.constant(other, self.kind)
@@ -123,7 +123,7 @@ class Builder:
         return self._constants.get(value.text)
 
     def append(self, instruction: str, kind: str) -> Value:
-        """Append an instruction, and return its result."""
+        """Append an instruction unless it is known, and return its result."""
         if instruction not in self._known:
             name = f"%v{len(self.lines)}"
             self.lines.append(f"{name} = {instruction}")
@@ -146,7 +146,7 @@ class Builder:
         return self.append(f"{instruction} {predicate} {self.type(left.kind)} {left.text}, {second.text}", "i1")
 
     def select(self, condition: Value, one: Value | float, other: Value | float) -> Value:
-        """Append a choice for each lane; two numbers are doubles."""
+        """Append a choice of ``one`` in each lane where the condition holds, and ``other`` elsewhere; two numbers are doubles."""
         kind = next((value.kind for value in (one, other) if isinstance(value, Value)), "f64")
         first, second = (value if isinstance(value, Value) else self.constant(value, kind) for value in (one, other))
         vector = self.type(kind)
@@ -166,7 +166,7 @@ class Builder:
         return self.append(f"call {self.type(kind)} @{name}({arguments})", kind)
 
     def replaced(self, usual: Sequence[Value], rare: Value, names: Sequence[str], x: Value) -> list[Value]:
-        """Replace some lanes by functions of the C library, which are called only if any lane needs them.
+        """Return the values with some lanes replaced by functions of the C library, which are called only if any lane needs them.
 
         Args:
             usual: the values of the other lanes, for each function.

@@ -81,7 +81,7 @@ def _append_instruction(builder: Builder, instruction: Instruction, known: Mappi
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
     argument = known[computing(instruction.operands)[0]].value if len(instruction.operands) == 1 else None
-    if argument is not None and argument.kind in ("f64", "f32"):
+    if argument is not None and argument.kind in ("f64", "f32"):  # perhaps of an elementary function
         called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
             return KernelColumn(builder.convert(called, argument.kind), dtype)
@@ -97,16 +97,17 @@ def _append_instruction(builder: Builder, instruction: Instruction, known: Mappi
 def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], results: Sequence[Value]) -> str:
     """Return the module of a kernel, given the kinds of its columns and scalars, and its results.
 
-    The block ``entry`` loads the addresses of arrays and the scalars, and ``loop`` computes a group of rows.
+    The block ``entry`` loads the addresses of arrays and the scalars ``same``; ``loop`` loads a group of rows of the columns,
+    ``in``, computes the results, and stores them in ``out``.
     """
     begin: list[str] = []
     loaded: list[str] = []
     stored: list[str] = []
-    for name, kinds, place in (("same", scalars, begin), ("in", columns, loaded)):
+    for name, kinds, block in (("same", scalars, begin), ("in", columns, loaded)):
         for i, kind in enumerate(kinds):
             begin += _array_address(name, i)
             element = f"getelementptr {_MEMORY[kind]}, ptr %{name}.at{i}, i64 {'0' if name == 'same' else '%row'}"
-            place += [f"%{name}.from{i} = {element}", *_vector_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
+            block += [f"%{name}.from{i} = {element}", *_vector_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
     for i, value in enumerate(results):
         begin += _array_address("out", i)
         stored += _vector_store(i, value, builder)
@@ -130,12 +131,12 @@ def _module_text(builder: Builder, blocks: Mapping[str, list[str]]) -> str:
 
 
 def _array_address(name: str, i: int) -> list[str]:
-    """Return the instructions that load the address of an array."""
+    """Return the instructions that load the address of the array ``i`` among the arrays ``name``."""
     return [f"%{name}.slot{i} = getelementptr ptr, ptr %{name}, i64 {i}", f"%{name}.at{i} = load ptr, ptr %{name}.slot{i}"]
 
 
 def _vector_load(target: str, source: str, kind: str, builder: Builder) -> list[str]:
-    """Return the instructions that load a vector; conditions are bytes in memory."""
+    """Return the instructions that load the vector ``target`` from the address ``source``; conditions are bytes in memory."""
     if kind != "i1":
         return [f"{target} = load {builder.type(kind)}, ptr {source}, align 1"]
     memory = f"<{builder.width} x i8>"
@@ -146,7 +147,7 @@ def _vector_load(target: str, source: str, kind: str, builder: Builder) -> list[
 
 
 def _vector_store(i: int, value: Value, builder: Builder) -> list[str]:
-    """Return the instructions that store the vector of the result ``i``."""
+    """Return the instructions that store the vector of the result ``i``; conditions become bytes in memory."""
     element, text, stored = _MEMORY[value.kind], value.text, []
     if value.kind == "i1":
         stored.append(f"%out{i} = zext {builder.type('i1')} {text} to <{builder.width} x i8>")

@@ -47,7 +47,7 @@ class LoadedKernel:
 
 
 def _addresses(arrays: Sequence[Array]) -> Any:
-    """Return the addresses of arrays as an array of C."""
+    """Return the addresses of arrays as an array of C, which cannot be empty."""
     return (ctypes.c_void_p * max(len(arrays), 1))(*[array.__array_interface__["data"][0] for array in arrays])
 
 

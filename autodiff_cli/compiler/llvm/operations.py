@@ -110,21 +110,21 @@ def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
 def _remainder(builder: Builder, x: Value, y: Value) -> Value:
     """Return the remainder of NumPy, which has the sign of y; that of C, ``rest``, has the sign of x."""
     rest = builder.binary("rem", x, y)
-    moved = builder.select((rest < 0) ^ (y < 0), rest + y, rest)
-    signed = builder.select(rest.equals(0), builder.constant(0, x.kind).with_sign(y), moved)
+    with_sign_of_y = builder.select((rest < 0) ^ (y < 0), rest + y, rest)
+    signed = builder.select(rest.equals(0), builder.constant(0, x.kind).with_sign(y), with_sign_of_y)
     return builder.select(_is_nan(builder, rest), rest, signed)
 
 
 def _floor_divide(builder: Builder, x: Value, y: Value) -> Value:
     """Follow NumPy's definition: the quotient of x minus its remainder, rounded to the nearest integer."""
     rest = builder.binary("rem", x, y)
-    uneven = builder.compare("une", rest, 0) & ((rest < 0) ^ (y < 0))
+    is_rounded_up = builder.compare("une", rest, 0) & ((rest < 0) ^ (y < 0))
     quotient = (x - rest) / y
-    quotient = builder.select(uneven, quotient - 1, quotient)
+    quotient = builder.select(is_rounded_up, quotient - 1, quotient)
     below = builder.intrinsic("floor", quotient)
     nearest = builder.select(quotient - below > 0.5, below + 1, below)
     signed = builder.select(quotient.equals(0), builder.constant(0, x.kind).with_sign(x / y), nearest)
-    return builder.select(y.equals(0), x / y, signed)
+    return builder.select(y.equals(0), x / y, signed)  # infinite or nan
 
 
 _NUMBER_RULES: Final[dict[np.ufunc, Rule]] = {

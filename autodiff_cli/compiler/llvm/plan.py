@@ -119,7 +119,7 @@ class Plan:
     def _stage(
         self, calls: list[Instruction], rows: Sequence[Instruction], columns: list[Instruction], results: list[Instruction]
     ) -> Stage:
-        """Return a stage with a kernel that computes ``rows`` from ``columns``; see ``Stage``."""
+        """Return a stage with a kernel that computes ``rows`` from ``columns`` and stores ``results``; none without results."""
         if not results:
             return Stage(calls, None, [], [])
         built = kernel(machine().width, len(rows) <= INLINED, columns, self._scalars, rows, results)
@@ -155,7 +155,7 @@ class Plan:
         scalars: Sequence[Array],
         out: Sequence[Array],
     ) -> None:
-        """Compute all results for some rows, and write them into the arrays ``out``."""
+        """Compute all results for some rows, and write them into ``out``; ``scalars`` are ``constants`` as arrays for kernels."""
         values: dict[Instruction, Any] = {op: np.ascontiguousarray(array[rows], self.dtype) for op, array in inputs.items()}
         length = rows.stop - rows.start
         for calls, function, columns, results in self._stages:

@@ -47,7 +47,7 @@ class PartSettings:
     resume: bool = False
 
     def connected(self, tell: scheduler.Tell) -> AbstractContextManager[Results]:
-        """Return the function that calls a function for many arguments, to be closed."""
+        """Return the function that calls a function for many arguments, on a cluster or in threads; the caller closes it."""
         if self.cluster is not None:
             return scheduler.connected(self.cluster, self.workers, tell)
         return nullcontext(lambda function, calls: ordered(lambda call: function(*call), calls, self.workers))
@@ -163,7 +163,7 @@ class _Run:
                 self.tick(rows, size / whole if whole else None)
 
     def _types(self) -> str:
-        """Return the column types, which follow from the first rows, as on a single machine; see ``FolderRun.types``."""
+        """Return the column types, which follow from the first rows; see ``FolderRun.types``; empty for a text format."""
         if not self.job.style.format.binary:
             return ""
         with closing(writer(self.job.style)) as out:

@@ -90,7 +90,7 @@ class Job:
         return tally, parts
 
     def written(self, folder: FolderRun, partition: Input, path: str) -> Part:
-        """Write the file of a partition, unless it is finished.
+        """Write the file of a partition and the record of its counts, unless they exist; return the counts without rows.
 
         Raises:
             AutodiffError: if a row fails; the file is then not written.

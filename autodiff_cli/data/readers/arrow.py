@@ -124,7 +124,7 @@ class ArrowReader(Reader):
                 yield from self._slices(batch)
 
     def _portions(self) -> Iterator[list[int]]:
-        """Yield the row groups to read in one step; the ranges of a step are requested from a server at the same time."""
+        """Yield the row groups to read in one step: all, or about ``_PORTION`` bytes that are requested from a server together."""
         groups = list(range(self.metadata.num_row_groups)) if self.groups is None else self.groups
         if not self._is_remote:
             yield groups
@@ -159,7 +159,7 @@ class ArrowReader(Reader):
         top, fields = field_of(name, self.columns)
         column = batch.column(top)
         for field in fields:
-            struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])
+            struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])  # no fields
             if struct.get_field_index(field) < 0:
                 known = ", ".join(f"'{top}.{member.name}'" for member in struct)
                 hint = f"its fields: {known}" if known else f"'{top}' has no fields"

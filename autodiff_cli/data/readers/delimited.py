@@ -271,7 +271,8 @@ def is_regular(data: bytes, delimiter: str) -> bool:
     # A doubled quote inside a cell is handled as the end of a quoted part and the beginning of the next part.
     is_boundary = np.zeros(256, bool)  # by byte
     is_boundary[[ord(delimiter), ord("\n"), ord('"')]] = True
-    if not (is_boundary[array[quotes[::2] - 1]].all() and is_boundary[array[quotes[1::2] + 1]].all()):
+    before, after = array[quotes[::2] - 1], array[quotes[1::2] + 1]  # of opening and of closing quotes; [-1] is a newline
+    if not (is_boundary[before].all() and is_boundary[after].all()):
         return False
     newlines = np.flatnonzero(array == ord("\n"))
     return not (np.searchsorted(quotes, newlines) % 2).any()

@@ -26,7 +26,7 @@ def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]
 
     As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
     """
-    rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]
+    rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]  # "=x" names none
     items = {item for row in rows for item in row.items()}
     text_keys = {key for key, text in items if text != _NULL and not _is_int32(text)}
     return [{unquote(key): _value(text, key not in text_keys) for key, text in row.items()} for row in rows]
@@ -38,7 +38,7 @@ def _is_int32(text: str) -> bool:
 
 
 def _value(text: str, is_integer: bool) -> PartitionValue:
-    """Return the value that the name of a folder gives, of a column of integers or of text."""
+    """Return the value that the name of a folder gives, of a column of integers or of text; ``None`` for Hive's null."""
     value = None if text == _NULL else int(text) if is_integer else unquote(text)
     return PartitionValue(value, "int32" if is_integer else "string")
 
@@ -99,7 +99,7 @@ class HiveReader:
         return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
 
     def _with_numbers(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
-        """Return a block with the numbers of partition columns; all rows are bad if the value of a folder is not a number."""
+        """Add the numbers of partition columns to a block, and return it; if a value is not a number, all rows are bad."""
         bad = BadRows(block.where, request.on_error, request.finite)
         for name in names:
             value = self._values[name].value

@@ -111,7 +111,7 @@ class TextReader(Reader):
         """Raise ``DataError`` if the first bytes of the file are those of a binary format."""
         style = format_of_first_bytes(start)
         if style is not None:
-            article = "an" if style[0] in "an" else "a"
+            article = "an" if style[0] in "an" else "a"  # an arrow file, an npy file
             raise DataError(f"{self.name} is {article} {style} file, not text", hint=f"set {setting('input_format', style)}")
 
     def put_back(self, data: bytes) -> None:

@@ -38,8 +38,8 @@ def mapped(file: Any, name: str) -> Array:
     if file.peek(6)[:6] != b"\x93NUMPY":  # a file that is not copied may be endless
         raise DataError(f"{name} is not a .npy file")
     path = getattr(file, "name", None) if isinstance(file, io.BufferedReader) else None
-    removed = TemporaryDirectory(prefix="autodiff-", ignore_cleanup_errors=True)  # its files may still be mapped
-    with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), removed as folder:
+    temporary = TemporaryDirectory(prefix="autodiff-", ignore_cleanup_errors=True)  # its files may still be mapped
+    with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), temporary as folder:
         warnings.simplefilter("ignore")  # Python may warn about the literal in the header
         if not isinstance(path, str) or not os.path.isfile(path):
             path = os.path.join(folder, "array.npy")
@@ -69,7 +69,7 @@ class NumpyReader(Reader):
         self.done, self._stop = source.span or (0, self.total)
 
     def pieces(self) -> Iterator[slice]:
-        """Yield ranges of rows."""
+        """Yield ranges of rows; one empty range if there are no rows."""
         most = max(1, min(BLOCK_ROWS, _BLOCK_BYTES // sum(array.itemsize for array in self._arrays.values())))
         starts = range(self.done, self._stop, most)
         for start in starts or [self.done]:
@@ -97,14 +97,14 @@ class NumpyReader(Reader):
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
             points = np.ascontiguousarray(array).view(np.uint32)
-            if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():
+            if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():  # no character, or half of one
                 message = f"{self.name}: column '{name}' contains text that is not Unicode"
                 raise DataError(message, hint="check that the file is complete")
         return array
 
 
 def described(dtype: np.dtype[Any]) -> str:
-    """Return the description of an array's value type for a message."""
+    """Return the description of an array's value type for a message: words, or the type's own name."""
     return {"U": "text", "S": "bytes", "b": "true and false", "c": "complex numbers"}.get(dtype.kind, str(dtype))
 
 

@@ -106,7 +106,7 @@ class ArrowWriter(Writer):
             self._write_table()
 
     def _append_waiting(self, batch: Any) -> None:
-        """Append a batch to the rows of the next table."""
+        """Append a batch to the rows of the next table; one without rows is left out."""
         if batch.num_rows:
             self._waiting.append(batch)
             self._rows += batch.num_rows
@@ -163,7 +163,7 @@ class ArrowWriter(Writer):
         return field if self._is_parquet or self._one_dictionary else field.with_type(kind.value_type)
 
     def _inferred(self, name: str, column: list[Any]) -> Any:
-        """Return the Arrow type of Python values: text from a text file, or JSON values in the first rows."""
+        """Return the Arrow type of Python values, texts or those of JSON, in the first rows; that of text if all are ``None``."""
         try:
             kind = self._arrow.infer_type(column)
         except self._arrow.ArrowException:
@@ -212,7 +212,7 @@ class ArrowWriter(Writer):
         self._written = self._pool.submit(self._out.write_table, table, **size)
 
     def _wait(self) -> None:
-        """Wait until the current table is written."""
+        """Wait until the current table, if there is one, is written; raise the error of its thread."""
         if self._written is not None:
             self._written.result()
 

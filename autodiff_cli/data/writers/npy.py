@@ -94,12 +94,10 @@ class NpyWriter(Writer):
         self._rows += len(rows)
 
     def finish(self) -> None:
-        """Write the array."""
+        """Write the array, from the temporary file; an empty file cannot be mapped to memory."""
         self._stored.flush()
         assert self._dtype is not None
-        rows: Array = np.empty(0, self._dtype)
-        if self._rows:
-            rows = np.memmap(self._stored, self._dtype, "r", 0, (self._rows,))
+        rows: Array = np.memmap(self._stored, self._dtype, "r", 0, (self._rows,)) if self._rows else np.empty(0, self._dtype)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns about names that are not ASCII
             self._save(rows)

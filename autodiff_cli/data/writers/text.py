@@ -154,6 +154,7 @@ class JsonWriter(NdjsonWriter):
         self._head = f'{head[:-1]}, "rows": ['.encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
+        """Return rows as elements of the list; empty text without rows."""
         return [",\n".join(self._objects(block, results)).encode()]
 
     def write(self, encoded: Buffers) -> None:
