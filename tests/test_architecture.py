@@ -54,7 +54,7 @@ BUDGETS = {
     "notes": 2144,
     "numerics": 4254,
     "ops": 4846,
-    "optim": 337,
+    "optim": 326,
     "plotting": 2128,
     "precise": 2205,
     "report": 1553,

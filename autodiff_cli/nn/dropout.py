@@ -14,14 +14,14 @@ from autodiff_cli.ops.linalg import matmul
 
 
 def _dropout_factors(x: Tensor, p: float) -> Tensor:
-    """Return the factors of dropout: 0 with probability ``p``, else ``1/(1 - p)``."""
+    """Return the factors of dropout, a tensor like ``x``: 0 with probability ``p``, else ``1/(1 - p)``; all are 0 for ``p = 1``."""
     is_kept = default_generator.numpy.random(tuple(x.shape)) >= p
-    return tensor_on((is_kept * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])
+    return tensor_on((is_kept * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])  # [()]: one number is a NumPy scalar
 
 
 @takes(p=NUMBER)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``; without ``training``, return the input.
+    """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``; if not ``training``, return the input.
 
     Raises:
         ArgumentError: if ``p`` is not a probability.
@@ -51,6 +51,6 @@ def scaled_dot_product_attention(
     if not dropout_p or enable_gqa:
         result = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
     else:
-        weights = attention_weights(query, key, value, attn_mask, is_causal, scale, False)
+        weights = attention_weights(query, key, value, attn_mask, is_causal, scale, enable_gqa=False)
         result = matmul(dropout(weights, dropout_p), value)
     return result

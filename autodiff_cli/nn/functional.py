@@ -44,9 +44,9 @@ prelu = _with(_layer_rules.prelu, "input weight")
 
 
 def _with_implicit_dimension(function: _Any) -> _Any:
-    """Return a function along a dimension, which PyTorch chooses with a warning if left out; ``_stacklevel`` has no effect."""
+    """Return a function along a dimension; if it is left out, a warning says so, and it is 0 or 1 by the number of axes."""
 
-    def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
+    def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:  # _stacklevel: without effect
         if dim is None:
             _warnings.warn(
                 f"Implicit dimension choice for {function.__name__} has been deprecated. "

@@ -23,7 +23,7 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     Args:
         function: the function of the language.
         parameters: the parameters of PyTorch's function in order, separated by spaces.  The first of them is
-            passed by position; ``inplace``, ``size_average`` and ``reduce`` are handled here.
+            passed by position and changed if ``inplace`` is true; ``size_average`` and ``reduce`` must be ``None``.
         renamed: for parameters with other names, the name in ``function``.
     """
     names = parameters.split()
@@ -48,7 +48,7 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
 
 
 def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
-    """Return the arguments of a function by name; a text as the third argument may be ``reduction``, as in the language."""
+    """Return checked arguments by parameter; a text as the third argument is ``reduction``, as in the language, if there is one."""
     if len(args) > len(names):
         message = f"{function} takes {len(names)} arguments at most, not {len(args)}"
         raise ArgumentError(message, hint=f"they are {', '.join(names)}")

@@ -58,19 +58,13 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {i}: {beta}")
         if not weight_decay >= 0:
             raise ArgumentError(f"Invalid weight_decay value: {weight_decay}")
-        options: Group = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-        }
+        options: Group = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad}
+        options |= {"maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay}
         options |= {"foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused}
-        super().__init__(params, {**options, "decoupled_weight_decay": decoupled_weight_decay})
+        super().__init__(params, options)
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step, and change its state; see ``Optimizer.updated``."""
+        """Return the parameter after one step, and change the means in its state; see ``Optimizer.updated``."""
         if not state:
             state["step"] = new_tensor(0.0)
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(tensor), zeros_like(tensor)

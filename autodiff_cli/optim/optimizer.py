@@ -52,10 +52,10 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters, whose missing options are the defaults.
+        """Add a group of parameters, whose missing options are the defaults; names in pairs with tensors become ``param_names``.
 
         Raises:
-            ArgumentError: if a parameter is not a leaf, or already belongs to a group.
+            ArgumentError: if a parameter already belongs to a group, or is not a leaf in a group that is not ``differentiable``.
         """
         if not isinstance(param_group, dict):
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
@@ -123,7 +123,7 @@ class Optimizer:
 
 
 def _as_list(params: object) -> list[Any]:
-    """Return the parameters of a group, a tensor or an ordered collection, as a list."""
+    """Return the parameters of a group, a tensor or a collection, as a list; raise an error for a set, whose order varies."""
     if not isinstance(params, Iterable):
         raise ArgumentError("a group of parameters needs a list of tensors under the key 'params'")
     if isinstance(params, (set, frozenset)):

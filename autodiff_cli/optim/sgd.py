@@ -49,18 +49,13 @@ class SGD(Optimizer):
             raise ArgumentError(f"Invalid weight_decay value: {weight_decay}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ArgumentError("Nesterov momentum requires a momentum and zero dampening")
-        options: Group = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-        }
+        options: Group = {"lr": lr, "momentum": momentum, "dampening": dampening}
+        options |= {"weight_decay": weight_decay, "nesterov": nesterov}
         options |= {"maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused}
         super().__init__(params, options)
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step, and keep the velocity as ``momentum_buffer``; see ``Optimizer.updated``."""
+        """Return the parameter after one step; with momentum, keep ``v`` as ``momentum_buffer``; see ``Optimizer.updated``."""
         if group["weight_decay"]:
             grad = grad + tensor * group["weight_decay"]
         momentum = group["momentum"]

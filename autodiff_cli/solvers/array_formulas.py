@@ -34,13 +34,13 @@ def _reduced(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]
     axes = dimensions(dim, x.ndim)
     others = [d for d in range(x.ndim) if d not in axes]
     shape = [x.shape[d] for d in others]
-    parts = reshape(permute(x, [*axes, *others]), [-1, *shape]) if x.ndim else reshape(x, [1])
+    parts = reshape(permute(x, [*axes, *others]), [-1, *shape]) if x.ndim else reshape(x, [1])  # of these dimensions, in order
     joined = functools.reduce(join, [parts[i] for i in range(parts.shape[0])])
     return reshape(joined, [1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdim else joined
 
 
 def _determinant(x: Value) -> Any:
-    """Return the determinant of each matrix by expansion along its rows; the determinants of the first rows are reused."""
+    """Return the determinant of each matrix, of ``_LARGEST`` rows at most, by expansion along its rows; minors are reused."""
     n = x.shape[-1]
     if n > _LARGEST:
         raise NotRecordable(f"the determinant of a matrix of {n} rows is not expanded")
@@ -57,7 +57,7 @@ def _determinant(x: Value) -> Any:
 
 
 def _cofactors(x: Value) -> Any:
-    """Return the cofactor matrix: the determinants without row i and column j, times (-1)**(i + j)."""
+    """Return the cofactor matrix: the determinants without row i and column j, times (-1)**(i + j); 1 for a matrix of one row."""
     n = x.shape[-1]
     if n == 1:
         return x * 0 + 1
@@ -84,7 +84,7 @@ def _solution(x: Value, y: Value) -> Any:
 
 
 def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
-    """Return ``sum(abs(x)**ord)**(1/ord)`` along dimensions; for 0, the number of elements that are not 0; for inf, the largest."""
+    """Return ``sum(abs(x)**ord)**(1/ord)`` along dimensions; its limits for 0, inf and -inf: a count, the largest, the least."""
     size = abs(x)
     if math.isinf(ord):
         return _reduced(size, dim, keepdim, maximum if ord > 0 else minimum)

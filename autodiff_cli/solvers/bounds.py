@@ -56,7 +56,7 @@ def _interval(variable: str, value: str | Ends, name: str) -> Interval:
     ends: Sequence[str | float | None] = (
         value.split(":") if isinstance(value, str) else value if isinstance(value, tuple | list) else ()
     )
-    if len(ends) != 2:
+    if len(ends) != 2:  # or of another type
         message = f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'"
         raise UsageError(message, hint=f"write {setting(name, f'{variable}=0:10')}, or leave out one end: {variable}=0:")
     low, high = (_end(end, empty, name, variable) for end, empty in zip(ends, (-math.inf, math.inf), strict=True))
@@ -66,7 +66,7 @@ def _interval(variable: str, value: str | Ends, name: str) -> Interval:
 
 
 def _end(end: str | float | None, empty: float, name: str, variable: str) -> float:
-    """Return an end of the interval of a variable, in the setting ``name``, as a number; ``empty`` if it is left out."""
+    """Return an end of the interval of a variable, in the setting ``name``, as a number that is not nan; ``empty`` if left out."""
     if end is None or (isinstance(end, str) and not end.strip()):
         return empty
     value: Array = constant_value(end, name, variable) if isinstance(end, str) else np.asarray(end, float)

@@ -57,14 +57,14 @@ class Equations(NamedTuple):
 
 
 def equations(source: str, known: Collection[str] = ()) -> Equations:
-    """Parse a program of definitions and equations.
+    """Parse a program of definitions and equations; if it has only definitions, a last one ``name = value`` is an equation.
 
     Args:
         source: the text: statements that are separated by ``;`` or a newline.
         known: the names that have a value, such as variables and columns; an equality with one of them is an equation.
 
     Raises:
-        ParseError: if the text is invalid, a statement has two equals signs, or every statement is a definition.
+        ParseError: if the text is invalid, a statement has two equals signs, or nothing states an equation.
     """
     *tokens, end = tokenize(source)
     result = Equations(source, [], [])
@@ -75,7 +75,7 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
             continue
         left, *right = _sides(source, statement)
         if right and _defines(left, {*known}, functions):
-            if len(left) > 1:
+            if len(left) > 1:  # f(x), not a name alone
                 functions.add(left[0].text)
             result.definitions.extend(parse_tokens(source, [*statement, end]).children)
         else:
@@ -101,7 +101,7 @@ def names_in(*trees: Syntax) -> list[str]:
 
 
 def _sides(source: str, statement: list[Syntax]) -> list[list[Syntax]]:
-    """Return the tokens of a statement on both sides of its equals sign, or all of them if there is none."""
+    """Return the tokens on both sides of the equals sign of a statement, or all if there is none; two are an error."""
     sides = ranges_between([token.text for token in statement], lambda i: statement[i].kind == "EQUAL")
     if len(sides) > 2:
         hint = "write two equations with ';' between them, as in x = y; y = z"

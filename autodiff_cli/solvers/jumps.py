@@ -31,11 +31,11 @@ _EPS = float(np.finfo(float).eps)
 
 
 def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach: Vector) -> Discontinuity | None:
-    """Return where a function jumps or is not defined within a distance of a point, or ``None``.
+    """Return where a function jumps or is not defined within a distance of a point, along ``_MOST_LINES`` variables, or ``None``.
 
     Args:
         system: the functions.
-        enclosure: the functions over boxes; ``None`` if they cannot be traced.
+        enclosure: the functions over boxes; ``None`` if they cannot be traced, and then only the point itself is examined.
         x, reach: the point, and the distance in each of the n variables, which is at least a few units in the last place.
     """
     low, high = x - reach, x + reach
@@ -70,13 +70,13 @@ def is_continuous_everywhere(program: Syntax) -> bool:
 
 def _on_line(x: Vector, i: int, value: float) -> Vector:
     """Return the point x with another value of variable i."""
-    moved = x.copy()
-    moved[i] = value
-    return moved
+    point = x.copy()
+    point[i] = value
+    return point
 
 
 def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
-    """Return neighbouring floats, the first and the last, between which a function of variable i may not be continuous."""
+    """Return neighbouring floats, the first and the last, between which a function of variable i may not be continuous, if any."""
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))
@@ -94,7 +94,7 @@ def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -
 
 
 def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float) -> Discontinuity | None:
-    """Return the discontinuity between two close values of variable i, or ``None``, from the values on both sides of them."""
+    """Return the discontinuity between two close values of variable i; ``None`` also if the functions are defined on no side."""
     if max(abs(low), abs(high)) < _NEAR_0:
         low = high = 0.0
     steps = _steps_beside(low, high)
@@ -104,6 +104,7 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
     where = f"{system.labels[i]} = {high + 0.0:.6g}"
     if not any(inside):
         return None
+    # At an end of the domain, only one of the two floats is in it.
     is_defined = np.isfinite(here).all() if all(inside) else np.isfinite(here).all(axis=1).any()
     if not is_defined:
         return Discontinuity("undefined", where)
@@ -127,7 +128,7 @@ def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, lo
 
 
 def _steps_beside(low: float, high: float) -> list[float]:
-    """Return the decreasing distances from two floats at which values beside them are computed; the last is at least their gap."""
+    """Return the decreasing distances from two floats to values beside them, absolute at 0; the last is at least their gap."""
     size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])
     return [size * _EPS**power for power in STEPS] if size else [_EPS**power for power in STEPS_AT_0]
 
@@ -144,7 +145,7 @@ def _limits_of_jump(
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
         for value in (float(point[j]) for point in here):
             limits = jump(before, after, value)
-            # Neighbouring floats may have different values of a continuous function.
+            # A continuous function may differ between neighbouring floats by its slope times the gap; 4 is a margin.
             if limits is not None and abs(limits[1] - limits[0]) > 4 * steep * gap:
                 return limits
     return None

@@ -42,6 +42,7 @@ class Solution(CommandResult):
         raise NotImplementedError
 
     def content(self) -> Record:
+        """Return the entries of the JSON object; ``reason`` is left out if it is empty."""
         return {
             "expression": self.expression,
             "converged": self.converged,

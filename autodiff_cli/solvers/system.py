@@ -100,7 +100,8 @@ class System:
     def named(self, x: Vector) -> dict[str, Vector]:
         """Return a vector of n numbers as values by name, in the shapes of the variables; a scalar is a NumPy scalar."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])
-        return {name: part.reshape(self.shapes[name])[()] for name, part in zip(self.names, np.split(x, ends)[:-1], strict=True)}
+        parts = np.split(x, ends)[:-1]  # without the empty part after the last end
+        return {name: part.reshape(self.shapes[name])[()] for name, part in zip(self.names, parts, strict=True)}
 
     def values(self, x: Vector) -> Vector:
         """Return F at a point: m numbers."""
@@ -167,7 +168,7 @@ class System:
                     return np.stack([self._eager(kind, point, **extra) for point in points.T], axis=1)
             out = np.empty((len(program.outputs), points.shape[1]))
             if len(out):
-                columns = points[:, 0] if points.shape[1] == 1 else np.ascontiguousarray(points)
+                columns = points[:, 0] if points.shape[1] == 1 else np.ascontiguousarray(points)  # numbers for a single point
                 arrays = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
                 program.run(dict(zip(program.variables, arrays, strict=True)), list(out))
             return out
@@ -239,7 +240,7 @@ class System:
     def program(self, kind: str, extra: Mapping[str, Vector] = MappingProxyType({})) -> Program | None:
         """Return the Program of a kind of results, see ``columns``; ``None`` if the programs cannot be traced.
 
-        The first call for a kind appends to the tape, which several threads must not do at the same time.
+        The first call for a kind appends to the tape, which threads must not do at once; if that fails, ``tape`` becomes ``None``.
         """
         if self.tape is not None and kind not in self._programs:
             by, outputs = self.tape
@@ -253,7 +254,7 @@ class System:
         return None if self.tape is None else self._programs[kind]
 
     def _eager(self, kind: str, x: Vector, v: Vector | None = None, w: Vector | None = None) -> Vector:
-        """Return the results of a kind at one point without a tape, see ``columns``; nan where a matrix is singular."""
+        """Return the results of a kind at one point without a tape, see ``columns`` for v and w; nan if a matrix is singular."""
         n = len(x)
         try:
             outputs, leaves = self._outputs(x, kind != "values")
@@ -294,7 +295,7 @@ class System:
         with np.errstate(all="ignore"), set_grad_enabled(differentiable):
             for program in self.programs:
                 evaluator = Evaluator(self.source, {**self._constants, **leaves}, kind, program)
-                evaluator.tensors.listing = False
+                evaluator.tensors.listing = False  # no list of intermediate tensors
                 outputs.append(evaluator.as_tensor(evaluator.run()))
         return outputs, leaves
 

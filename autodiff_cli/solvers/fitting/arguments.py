@@ -148,7 +148,7 @@ def _no_column(source: Source, parameters: Sequence[str], occurring: Collection[
 
 
 def _starts(starts: Mapping[str, Start] | Iterable[str]) -> tuple[dict[str, float], dict[str, Interval | None]]:
-    """Return the starts that are numbers, and those that are ranges, by parameter."""
+    """Return the starts that are numbers, and those that are ranges, as a text with a colon or a pair, by parameter."""
     numbers: dict[str, float] = {}
     ranges: dict[str, Interval | None] = {}
     for name, value in pairs(starts, "at"):
@@ -193,13 +193,13 @@ def _check_meaning(
     columns: Collection[str],
     parameters: Collection[str],
 ) -> None:
-    """Raise an error if a parameter that the user did not mention (``None`` in ``searched``) seems to be meant as a column."""
+    """Raise an error if a parameter not mentioned by the user (``None`` in ``searched``) seems a column by its name or place."""
     left, right, _ = statements.equations[0]
     unmentioned = [name for name, interval in searched.items() if interval is None]
     known = ", ".join(source.names)
     for name in unmentioned:
         hint = suggestion(name, source.names)
-        if hint or (left.kind == "name" and left.children[0].text == name):
+        if hint or (left.kind == "name" and names_in(left) == [name]):
             message = f"'{name}' is neither a column of {source.name} nor given a start"
             raise MissingValue(message, hint=hint or f"the columns: {known}")
     if unmentioned and right is not None and len(parameters) > 1 and not {*names_in(statements.program(right))} & {*columns}:

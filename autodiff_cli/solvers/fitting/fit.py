@@ -154,7 +154,7 @@ def _refuse_with_groups(**settings: object) -> None:
 
 
 def solve(problem: FitProblem, level: float, trace: bool = False) -> Fit:
-    """Solve a problem whose parameters have starts, and verify the solution; ``trace`` adds a record of each step."""
+    """Solve a problem that has starts, in fewer steps if rows are slow, and verify the solution; ``trace`` records each step."""
     most_steps = MOST_STEPS
     if problem.model.reason is not None:
         most_steps = max(FEW_STEPS, MOST_STEPS // (SLOW * problem.data.rows))
@@ -185,7 +185,7 @@ def _first_point(problem: FitProblem, most_steps: int) -> Vector:
     rows = problem.data.rows
     if rows < LONG or problem.is_reduced:
         return problem.first
-    part = problem.only(np.arange(0, rows, rows // PART))
+    part = problem.only(np.arange(0, rows, rows // PART))  # about PART rows
     outcome = Minimizer(part.objective, problem.first[None], problem.box, most_steps).run()
     return outcome.point[0] if outcome.ended[0] == CONVERGED else problem.first
 

@@ -145,40 +145,45 @@ def fit_groups(problem: FitProblem, *, level: float, forgiving: bool, derive: Se
     columns["std"] = np.sqrt(rss / np.where(dof > 0, dof, np.nan)).tolist()
     columns |= {"rss": rss.tolist(), "dof": np.maximum(dof, 0).tolist(), "rows": rows.sizes.tolist()}
     result.set_groups({**columns, "converged": (verdicts == "minimum").tolist(), "verdict": verdicts.tolist()})
+    _judge_groups(result, rows, verdicts, forgiving)
+    return result
+
+
+def _judge_groups(result: GroupFit, rows: GroupRows, verdicts: Array, forgiving: bool) -> None:
+    """Set the verdict of a result from those on its groups; groups without a fit are the reason, or a note if ``forgiving``."""
     failed = np.flatnonzero(verdicts != "minimum").tolist()
     result.converged = forgiving or not failed
-    result.verdict = "minimum" if not failed else "partial" if len(failed) < count else "not_converged"
+    result.verdict = "minimum" if not failed else "partial" if len(failed) < len(verdicts) else "not_converged"
     if failed:
         first = failed[0]
-        message = f"{len(failed):,} of {plural(count, 'group')} not fitted; the first is {result.by} = {rows.labels[first]}: "
-        message += _failure(problem, rows, first, verdicts[first])
+        which = f"{len(failed):,} of {plural(len(verdicts), 'group')} not fitted; the first is {result.by} = {rows.labels[first]}"
+        message = f"{which}: {_failure(result.problem, rows, first, verdicts[first])}"
         if forgiving:
             result.notes.append(note("groups", message))
         else:
-            result.reason = message
             skip = setting("on_error", "skip")
             result.advice = f"use {skip} to accept groups without a fit, or other starts with {setting('at')}"
-    return result
+            result.reason = message
 
 
 def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization, Optimality]:
     """Return the minima of all groups from the start, or from the solution of a neighbour if that is smaller."""
-    first = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem)
-    solved = np.flatnonzero(first[1].is_minimum)
+    end, facts = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem)
+    solved = np.flatnonzero(facts.is_minimum)
     if len(solved) == 0 or len(batch.sizes) == 1:
-        return first
+        return end, facts
     place = np.searchsorted(solved, np.arange(len(batch.sizes)))  # of the solved group at or after each group
     nearest = np.where(place > 0, solved[place - 1], solved[0])
-    second = _minima(batch, first[0].point[nearest], problem)
+    second_end, second_facts = _minima(batch, end.point[nearest], problem)
     with np.errstate(all="ignore"):
-        smaller = second[0].value < first[0].value * (1 - SAME)
-    better = second[1].is_minimum & (~first[1].is_minimum | smaller)
+        smaller = second_end.value < end.value * (1 - SAME)
+    better = second_facts.is_minimum & (~facts.is_minimum | smaller)  # by group, the first axis of every array
 
     def better_of(new: Array, old: Array) -> Array:
         return np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old)
 
-    end, facts = (_combined(better_of, new, old) for new, old in zip(second, first, strict=True))
-    return end._replace(evaluations=first[0].evaluations + second[0].evaluations), facts
+    best_end, best_facts = _combined(better_of, second_end, end), _combined(better_of, second_facts, facts)
+    return best_end._replace(evaluations=end.evaluations + second_end.evaluations), best_facts
 
 
 def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[Minimization, Optimality]:
@@ -204,10 +209,14 @@ def _combined(function: Callable[..., Array], *records: Any) -> Any:
 
 
 def _verdicts(end: Minimization, facts: Optimality) -> Array:
-    """Return the verdict on each group: the first of ``minimum`` and the keys of ``VERDICTS`` that applies."""
-    is_finite = facts.finite & (end.ended != NOT_FINITE)
-    cases = [facts.is_minimum, ~is_finite, facts.missing.any(1), (end.ended == MOST) | facts.positive]
-    return np.select(cases, ["minimum", "not_finite", "singular", "not_converged"], "saddle")
+    """Return the verdict on each group: ``minimum`` or a key of ``VERDICTS``, the first case that applies, or else ``saddle``."""
+    cases = {
+        "minimum": facts.is_minimum,
+        "not_finite": ~facts.finite | (end.ended == NOT_FINITE),
+        "singular": facts.missing.any(1),
+        "not_converged": (end.ended == MOST) | facts.positive,  # positive: the steps ended before the minimum
+    }
+    return np.select([*cases.values()], [*cases], "saddle")
 
 
 def _failure(problem: FitProblem, rows: GroupRows, group: int, verdict: str) -> str:
@@ -269,24 +278,20 @@ class SharedFit(GroupFit):
         matrices = np.full((count, len(free), len(free)), np.nan)
         if self.converged:
             point = fit.point[None]
-            variance = 1.0 if self.problem.absolute else (self.residual["std"] or np.nan) ** 2
+            variance = 1.0 if self.problem.absolute else (self.residual["std"] or np.nan) ** 2  # no std: no degrees of freedom
             places = np.array([free.index(name) for name in (*own_parameters(self.joint), *self.shared)])
             points[np.ix_(rows.numbers, places)] = objective.joined(point)
             matrices[np.ix_(rows.numbers, places, places)] = objective.covariances(point, fit.matrix, variance)
-            rss[rows.numbers] = 2 * objective.values(point)
+            rss[rows.numbers] = 2 * objective.values(point)  # which are half the sums of squares
         return {**self.estimates(points, matrices, derive), "rss": rss.tolist()}
 
     def answer(self) -> Record:
-        return {
-            "parameters": self.parameters,
-            "covariance": self.covariance,
-            "correlation": self.correlation,
-            "residual": self.residual,
-            "shared": list(self.shared),
-            **super().answer(),
-        }
+        matrices = {"covariance": self.covariance, "correlation": self.correlation}
+        of_all = {"parameters": self.parameters, **matrices, "residual": self.residual, "shared": list(self.shared)}
+        return {**of_all, **super().answer()}
 
     def numbers(self) -> list[Named]:
+        """Return the shared parameters, then those of each group; none without convergence."""
         if not self.converged:
             return []
         shared = [(name, record["value"]) for name, record in self.parameters.items()]

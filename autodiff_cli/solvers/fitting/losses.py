@@ -48,11 +48,13 @@ class Loss(NamedTuple):
 
     def value(self, u: Vector) -> Vector:
         """Return L(u)."""
-        return u * u / 2 if self.plain else _SHAPES[self.name][0](u / self.scale) * self.scale**2
+        value, *_ = _SHAPES[self.name]
+        return u * u / 2 if self.plain else value(u / self.scale) * self.scale**2
 
     def weight(self, u: Vector) -> Vector:
         """Return L'(u)/u, the weight of a row in iteratively reweighted least squares."""
-        return _SHAPES[self.name][1](u / self.scale)
+        _, weight, _ = _SHAPES[self.name]
+        return weight(u / self.scale)
 
     def first(self, u: Vector) -> Vector:
         """Return L'(u)."""
@@ -60,4 +62,5 @@ class Loss(NamedTuple):
 
     def second(self, u: Vector) -> Vector:
         """Return L''(u)."""
-        return _SHAPES[self.name][2](u / self.scale)
+        *_, second = _SHAPES[self.name]
+        return second(u / self.scale)

@@ -2,8 +2,7 @@
 
 The confidence band of the mean at a row has the variance ``g' C g``, where g is the gradient of the model with respect to the
 parameters and C the covariance matrix.  The prediction band adds the variance of one observation, which outliers do not increase if
-the loss is robust.  Source: Bates and Watts,
-"Nonlinear Regression Analysis and Its Applications" (1988), section 2.3.
+the loss is robust.  Source: Bates and Watts, "Nonlinear Regression Analysis and Its Applications" (1988), section 2.3.
 """
 
 from __future__ import annotations
@@ -62,14 +61,9 @@ class Prediction(NamedTuple):
     new: Vector | None
 
     def records(self) -> list[Record]:
-        """Return a record for each row: the columns, the value, its standard error, and the ends of both bands."""
-        columns = {
-            **self.columns,
-            "value": self.value,
-            "std_error": self.error,
-            "low": self.value - self.mean,
-            "high": self.value + self.mean,
-        }
+        """Return a record for each row: columns, value, standard error, and the ends of both bands, or of one without ``new``."""
+        columns = {**self.columns, "value": self.value, "std_error": self.error}
+        columns |= {"low": self.value - self.mean, "high": self.value + self.mean}
         if self.new is not None:
             columns |= {"prediction_low": self.value - self.new, "prediction_high": self.value + self.new}
         return [dict(zip(columns, row, strict=True)) for row in zip(*(column.tolist() for column in columns.values()), strict=True)]
@@ -89,7 +83,7 @@ def predict_with_bands(fit: Fit, where: Data) -> Prediction:
     rows = _rows(fit.problem, where, needed)
     model = fit.problem.as_model(right, {name: rows.columns[name] for name in needed})
     value, slopes = model.values(fit.point), model.jacobian(fit.point)
-    error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))
+    error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.nan_to_num(fit.matrix), slopes))  # nan: a parameter at a bound
     columns = {name: rows.columns[name] for name in needed}
     noise = _noise_in_rows(fit, rows)
     new = None if noise is None else fit.k * np.hypot(error, noise)
@@ -173,7 +167,7 @@ EQUALS_FIRST_ORDER = 0.1
 
 
 def derived_quantity(fit: Fit, text: str) -> Record:
-    """Return a quantity with its standard error and interval: ``expression``, ``value``, ``std_error``, ``interval``, ``linear``.
+    """Return the record of a quantity: ``linear`` says if terms of second order are small, ``None`` if its error is not known.
 
     Args:
         text: an expression of the parameters, and of the names and functions that the model defines.
@@ -191,14 +185,14 @@ def derived_quantity(fit: Fit, text: str) -> Record:
     is_linear = None
     if np.isfinite(error):
         lower = np.zeros((n, n))
-        lower[np.tril_indices(n)] = results[n + 1 :]
+        lower[np.tril_indices(n)] = results[n + 1 :]  # after the n first derivatives and the value
         shift = 0.5 * float(np.sum((lower + np.tril(lower, -1).T) * fit.matrix))
         is_linear = bool(abs(shift) <= EQUALS_FIRST_ORDER * error)
     return {"expression": text, **fit.estimate(float(values), error), "linear": is_linear}
 
 
 def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
-    """Return the values of a quantity in G groups, and their standard errors.
+    """Return the values of a quantity in G groups, and their standard errors; nan if the variance of a parameter is not known.
 
     Args:
         text: an expression of the parameters; see ``derived_quantity``.
@@ -210,7 +204,7 @@ def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: 
     """
     results = np.concatenate([block for _, block in _quantity(problem, text, len(points)).blocks("jacobian", points.T)], axis=1)
     slopes = results[:-1].T
-    products = slopes[:, :, None] * slopes[:, None, :]  # a parameter at a bound has no variance, but it may not matter
+    products = slopes[:, :, None] * slopes[:, None, :]  # 0 for a parameter that does not matter, whose variance may be nan
     with np.errstate(all="ignore"):
         errors = np.sqrt(np.where(products == 0, 0.0, products * matrices).sum((1, 2)))
     return results[-1], errors
@@ -229,7 +223,7 @@ def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
         return Model(text, program, problem.free, {"group:": np.zeros(groups)}, constants)
     except ShapeError as error:
         hint = f"give {setting('derive')} one expression for each number"
-        count = error.message.rpartition(" ")[2]
+        count = error.message.rpartition(" ")[2]  # the last word of the message of ``Model``
         raise ShapeError(f"{setting('derive')}: '{text}' has {count} numbers", hint=hint) from error
 
 
@@ -254,7 +248,7 @@ NOT_KNOWN = 1e3
 
 
 def profiles(fit: Fit) -> dict[str, Ends]:
-    """Return the ends of the profile interval of each free parameter; ``None`` for an end that the data do not limit.
+    """Return the ends of the profile interval of each free parameter with a standard error; ``None`` for an end without a limit.
 
     Raises:
         UsageError: if the loss is not that of least squares.
@@ -281,14 +275,14 @@ class _Profile:
         self._nearest = fit.point
 
     def end(self, side: float) -> float | None:
-        """Return the value on a side, -1 or 1, at which tau is k, by Brent's method; ``None`` if it is not within the bounds."""
+        """Return the value on a side, -1 or 1, at which tau is k, by Brent's method; ``None`` if the end is open."""
         best = float(self._fit.point[self._i])
         limit = float((self._box.upper if side > 0 else self._box.lower)[self._i])
         inner, outer = best, best + side * self._fit.k * self._error
         while self._excess(outer := side * min(side * outer, side * limit)) < 0:
-            if outer == limit or abs(outer - best) > FARTHEST * self._error:
+            if outer == limit or abs(outer - best) > FARTHEST * self._error:  # the limit is the bound
                 return None
-            inner, outer = outer, best + 3 * (outer - best)
+            inner, outer = outer, best + 3 * (outer - best)  # three times as far
         brentq = library("scipy.optimize", "fit").brentq
         end = float(brentq(self._excess, inner, outer, xtol=CLOSE * self._error))
         return end if abs(self._excess(end)) <= JUMP * self._fit.k else None

@@ -181,7 +181,7 @@ class FitProblem:
         self.check_size()
         start = self.box.inside(self.first)
         for rows, block in self.model.blocks("jacobian", start):
-            for numbers, kind in ((block[-1:], "the residual"), (block[:-1], "a derivative")):
+            for numbers, kind in ((block[-1:], "the residual"), (block[:-1], "a derivative")):  # rows of the block
                 bad = ~np.isfinite(numbers).all(axis=0)
                 if bad.any():
                     row = int(np.argmax(bad))

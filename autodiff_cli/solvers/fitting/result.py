@@ -77,7 +77,8 @@ class Fit(Solution):
         self.errors = dict(zip(problem.unknowns, standard_errors(matrix).tolist(), strict=True))
         self.parameters = {name: self._parameter_record(name) for name in self.values}
         names = [name for name, error in self.errors.items() if np.isfinite(error)]
-        known = matrix[np.ix_(*[np.isfinite(np.diag(matrix))] * 2)]
+        is_known = np.isfinite(np.diag(matrix))
+        known = matrix[np.ix_(is_known, is_known)]
         self.covariance = by_names(names, known)
         with np.errstate(all="ignore"):
             self.correlation = by_names(names, known / np.sqrt(np.outer(np.diag(known), np.diag(known))))
@@ -115,6 +116,7 @@ class Fit(Solution):
         return result
 
     def answer(self) -> Record:
+        """Return the entries of the JSON object; those of ``extra`` only if they were requested."""
         profile = {name: list(ends) for name, ends in self.profiles.items()}
         prediction = None if self.prediction is None else self.prediction.records()
         extra = {"profile": profile or None, "derived": self.derived or None, "prediction": prediction, "trace": self.trace}
@@ -136,6 +138,7 @@ class Fit(Solution):
         }
 
     def numbers(self) -> list[Named]:
+        """Return the predicted values if there are any, else the parameters and derived quantities; none without convergence."""
         if not self.converged:
             return []
         if self.prediction is not None:
@@ -144,6 +147,7 @@ class Fit(Solution):
         return [*result, *((record["expression"], record["value"]) for record in self.derived)]
 
     def records(self) -> list[Record]:
+        """Return the rows of the prediction or the trace, if one was requested, else of the parameters and derived quantities."""
         if self.prediction is not None:
             return self.prediction.records()
         if self.trace is not None:
@@ -227,7 +231,7 @@ def judge(result: Fit, exhausted: bool, most_steps: int) -> None:
 
 
 def _advice_if_singular(problem: FitProblem) -> str:
-    """Return what to do if the data do not determine all parameters at the solution: do they, at the start or where all are 1?"""
+    """Return what to do if the data do not determine all parameters at the solution, but maybe at the start or where all are 1."""
     others = (problem.first, problem.box.inside(np.ones_like(problem.first)))
     if any(_all_determined(problem.objective, other) for other in others):
         start = f"choose other starting values with {setting('at')}, or rewrite the model"
@@ -260,8 +264,6 @@ PART = 1e-4
 """The smallest relative change of a parameter along a direction that counts."""
 TINY = 1e-100
 """The size below which a parameter counts as 0."""
-
-
 _PAIRS: tuple[tuple[str, Callable[[float, float, float], tuple[float, float]]], ...] = (
     ("{}*{}", lambda a, b, t: (a * t, b / t)),
     ("{}/{}", lambda a, b, t: (a * t, b * t)),
@@ -278,7 +280,7 @@ def _undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...]
     sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))
     is_moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
     involved = [i for i in range(len(names)) if is_moving[i]] or list(range(len(names)))
-    # Move these parameters, each alone and then two together, to see if the objective stays.
+    # Move these parameters, each alone (by any visible change, of 0 too) and then two together, to see if the objective stays.
     alone = [names[i] for i in involved if _is_same_after(objective, point, {i: point[i] * 1.5 + 0.1})]
     if alone or len(involved) == 1:
         return f"the data do not determine {listed(alone or [names[i] for i in involved])}"
@@ -298,8 +300,8 @@ def _all_determined(objective: SumOfSquares, point: Vector) -> bool:
 
 def _is_same_after(objective: SumOfSquares, point: Vector, moves: dict[int, float]) -> bool:
     """Return whether the objective at a point keeps its value when parameters, given by their places, get other values."""
-    moved = point[None].copy()
+    target = point[None].copy()
     for i, value in moves.items():
-        moved[0, i] = value
-    before, after = (float(objective.value(parameters)[0]) for parameters in (point[None], moved))
+        target[0, i] = value
+    before, after = (float(objective.value(parameters)[0]) for parameters in (point[None], target))
     return bool(abs(after - before) <= SAME * abs(before)) if before else after == 0

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.solvers.bounds import Interval
 
-
 TRIALS = 600
 """The number of points at which the objective is compared."""
 SOLVED = 10
@@ -50,21 +49,21 @@ def with_starts(problem: FitProblem) -> FitProblem:
     if not names:
         return problem
     is_fast = problem.model.reason is None
-    every = -(-problem.data.rows // (ROWS if is_fast else FEW_ROWS))
+    every = -(-problem.data.rows // (ROWS if is_fast else FEW_ROWS))  # rounded up
     small = problem.only(np.arange(0, problem.data.rows, every)) if every > 1 else problem
     small = replace(small, errors={}) if problem.errors else small
     points = _points(small, names, TRIALS if is_fast else FEW_TRIALS)
     with np.errstate(all="ignore"):
         best = _finite_points(small, points)
         if not best:
-            if len(points) == 1:
+            if len(points) == 1:  # the error of ``check`` names the row and the operation
                 replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
             message = f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried"
             raise NotSolved(message, hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}")
         best, steps = (best[:SOLVED], STEPS) if is_fast else (best[:FEW_SOLVED], FEW_STEPS)
         minima = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in best]
-    is_least = np.array(minima) <= min(minima) * (1 + SAME) + 1e-300
-    chosen = (float(f"{value:.4g}") for value in best[int(np.argmax(is_least))])
+    is_least = np.array(minima) <= min(minima) * (1 + SAME) + 1e-300  # the last term is for a minimum of 0
+    chosen = (float(f"{value:.4g}") for value in best[int(np.argmax(is_least))])  # with four digits, to be easily written
     return replace(problem, start={**problem.start, **dict(zip(problem.free, chosen, strict=True))}, tried=len(best))
 
 
@@ -111,13 +110,13 @@ def _linear_parameters(problem: FitProblem, names: list[str]) -> Mask:
 
 
 def _with_linear_solution(problem: FitProblem, point: Vector, linear: Mask) -> Vector:
-    """Return the point with the best values of the parameters that the model is linear in."""
+    """Return the point with the best values of the parameters that the model is linear in; 0 if the model is not finite there."""
     point = point.copy()
     point[linear] = 0.0
     part = problem.objective.linear(point[None]).restricted(linear[None])
     if part.finite[0]:
         norms = np.where(part.norms > 0, part.norms, 1.0)[0]
-        solution = np.linalg.lstsq(part.scaled[0], part.image[0], rcond=1e-12)[0] / norms
+        solution = np.linalg.lstsq(part.scaled[0], part.image[0], rcond=1e-12)[0] / norms  # rcond: rounding errors
         point[linear] = -solution[linear]
     return point
 
@@ -139,7 +138,7 @@ def _placed(u: float, interval: Interval | None, reach: float) -> float:
     """
     low, high = interval or (-math.inf, math.inf)
     if math.isfinite(low) and math.isfinite(high):
-        if low > 0 and high / low > 100:  # on a logarithmic scale
+        if low > 0 and high / low > 100:  # over two decades, on a logarithmic scale
             return low * math.pow(high / low, u)
         if high < 0 and low / high > 100:
             return high * math.pow(low / high, u)

@@ -71,7 +71,7 @@ def quantile(level: float, dof: int, absolute: bool) -> float:
 
 
 def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -> tuple[Record, Record]:
-    """Return the statistics of the residuals at a solution: ``Fit.residual`` and ``Fit.statistics``.
+    """Return the statistics of the residuals at a solution, ``Fit.residual`` and ``Fit.statistics``; ``None`` for one not known.
 
     Source of AICc: Hurvich and Tsai, "Regression and time series model selection in small samples" (1989).
     """
@@ -163,7 +163,7 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
     change = _change_of_triangles(inverse)
     is_diagonal = np.equal(*np.tril_indices(n))
     whole, tangent = 0.0, np.zeros((len(change), n))
-    for block in problem.objective.blocks("second", point[None]):
+    for block in problem.objective.blocks("second", point[None]):  # first derivatives, the residual, second derivatives
         second = change @ block[n + 1 :]
         whole += _sum_of_mean_squares(second, is_diagonal)
         tangent += second @ (inverse.T @ block[:n]).T
@@ -199,7 +199,7 @@ NOISE = 1e-8
 
 
 def noisy(problem: FitProblem, value: float) -> bool:
-    """Return whether rounding errors are a visible part of residuals, half the sum of whose squares is ``value``."""
+    """Return whether rounding errors are visible in residuals, half the sum of whose squares is ``value``; False if not known."""
     y = problem.response
     if y is None:
         return False

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.fitting.predictions import Prediction
     from autodiff_cli.solvers.fitting.result import Fit
 
-
 _ERRORS = {
     "residuals": ("standard errors scaled by s", "scaled by the residuals"),
     "weights": ("relative weights; standard errors scaled by s", "scaled by the residuals, with relative weights"),
@@ -28,17 +27,9 @@ _ERRORS = {
 """The words for ``FitProblem.errors_from``: of one fit, and of groups."""
 NO_ERRORS = "no degrees of freedom, so no standard errors"
 _STATISTICS = {
-    "std": "s",
-    "robust_std": "robust s",
-    "rss": "RSS",
-    "dof": "dof",
-    "r2": "R2",
-    "chi2": "chi2",
-    "reduced_chi2": "chi2/dof",
-    "p": "p",
-    "aic": "AIC",
-    "aicc": "AICc",
-    "bic": "BIC",
+    **{"std": "s", "robust_std": "robust s", "rss": "RSS", "dof": "dof"},
+    **{"r2": "R2", "chi2": "chi2", "reduced_chi2": "chi2/dof", "p": "p"},
+    **{"aic": "AIC", "aicc": "AICc", "bic": "BIC"},
 }
 ROUNDING = 1e-10
 """The relative offset below which the report does not state its size, which depends on the machine."""
@@ -46,6 +37,8 @@ MANY = 12
 """The number of digits from which on the report does not count them."""
 _PARAMETER = Column("parameter", style="bold green")
 _VALUE = Column("value", NUMBER, "bold cyan")
+LEAST_DIGITS, SHORT = 2, 4
+"""The digits that errors and ends of intervals have at least, and that starts and distances have at most."""
 MOST_CORRELATED = 12
 """The maximum number of parameters of a correlation matrix in the terminal."""
 
@@ -72,18 +65,19 @@ def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
     headers = ("std error", "relative", f"{100 * result.level:g} % interval")
     rows = []
     for name, record in result.parameters.items():
-        value, error, interval = _estimate_texts(record, precision, max(precision - 1, 2))
+        value, error, interval = _estimate_texts(record, precision, max(precision - 1, LEAST_DIGITS))
         held = "fixed" if record["fixed"] else f"{record['at_bound']} bound" if record["at_bound"] else ""
         relative = _percent(abs(100 * record["std_error"] / record["value"])) if error and record["value"] else ""
-        rows.append((name, value, error or held, relative, interval, human(record["start"], min(precision, 4))))
+        rows.append((name, value, error or held, relative, interval, human(record["start"], min(precision, SHORT))))
     return Table([_PARAMETER, _VALUE, *_number_columns(headers), Column("start", NUMBER, "dim")], rows)
 
 
 def _estimate_texts(record: Record, precision: int, interval_precision: int) -> tuple[str, str, str]:
-    """Return the texts of a value, of its standard error and of its interval; the last two are empty if they are not known."""
-    error, ends = record["std_error"], record["interval"]
+    """Return the texts of a value, of its standard error, which is less precise, and of its interval; "" for one not known."""
+    std_error, ends = record["std_error"], record["interval"]
+    error = "" if std_error is None else human(std_error, max(precision - 2, LEAST_DIGITS))
     interval = "" if ends is None else " .. ".join(human(end, interval_precision) for end in ends)
-    return human(record["value"], precision), "" if error is None else human(error, max(precision - 2, 2)), interval
+    return human(record["value"], precision), error, interval
 
 
 def _number_columns(headers: Iterable[str]) -> list[Column]:
@@ -104,7 +98,7 @@ def _profile_table(result: Fit, precision: int) -> Renderable:
     rows = []
     for name, ends in result.profiles.items():
         low, high = ("open" if end is None else human(end, precision) for end in ends)
-        distances = ("open" if end is None else human(end - result.values[name], min(precision, 4)) for end in ends)
+        distances = ("open" if end is None else human(end - result.values[name], min(precision, SHORT)) for end in ends)
         rows.append((name, f"{low} .. {high}", *distances))
     return Table([_PARAMETER, *_number_columns((f"{100 * result.level:g} % profile interval", "below", "above"))], rows)
 
@@ -146,7 +140,7 @@ def _sentences(result: Fit) -> list[str]:
     if problem.tried > 1:
         chosen = listed(name for name in problem.free if name in problem.ranges)
         lines.append(f"Start of {chosen} chosen from {problem.tried} points.")
-    if result.outliers:
+    if result.outliers:  # at places such as "data.csv, line 3"
         largest = ", ".join(f"{row['standardized']:+.2f} in {row['place'].rsplit(', ')[-1]}" for row in result.outliers)
         lines.append(f"Largest residuals in standard deviations: {largest}.")
     return [*lines, *_proofs(result)] if result.converged else [*lines, f"Not solved: {result.reason}."]
@@ -169,6 +163,7 @@ def _proofs(result: Fit) -> list[str]:
 
 def group_tables(result: GroupFit, precision: int) -> list[Renderable]:
     """Return the table of the groups, or of the first and the last of many, and what was proven; a table of shared parameters."""
+    # The verdicts are shown if a group failed.
     hidden = {"converged"} if any(not row["converged"] for row in result.groups) else {"converged", "verdict"}
     if isinstance(result, SharedFit):
         hidden |= {column for name in result.shared for column in (name, f"u_{name}")}

@@ -51,7 +51,7 @@ NOTHING = Estimates([], np.zeros((0, 0)), {}, {})
 
 
 def covariance(source: Covariance) -> Estimates:
-    """Return the covariance matrix in a file, an object or a result.
+    """Return the covariance matrix in a file (``-`` is standard input), in the object of a JSON file, or in a result of a command.
 
     Raises:
         FileError: if the file cannot be read.
@@ -60,19 +60,20 @@ def covariance(source: Covariance) -> Estimates:
     """
     if isinstance(source, str):
         path = None if source == "-" else source
-        where, content = display_name(path), read_program(path)
+        place, content = display_name(path), read_program(path)
         try:
             document = json.loads(content)
         except ValueError as error:
-            raise DataError(f"{where} is not valid JSON: {error}", hint=f"use {_FORMS}") from None
+            raise DataError(f"{place} is not valid JSON: {error}", hint=f"use {_FORMS}") from None
     else:
-        where = setting("cov")
+        place = setting("cov")
         document = source.to_dict() if isinstance(source, CommandResult) else dict(source)
     try:
-        known = _from_object(document)
+        estimates = _from_object(document)
     except (TypeError, ValueError, KeyError, AttributeError):
-        raise DataError(f"{where} does not contain a covariance matrix with names", hint=f"use {_FORMS}") from None
-    return _checked(known, where)
+        raise DataError(f"{place} does not contain a covariance matrix with names", hint=f"use {_FORMS}") from None
+    _check(estimates, place)
+    return estimates
 
 
 def _from_object(document: Mapping[str, Any]) -> Estimates:
@@ -80,7 +81,7 @@ def _from_object(document: Mapping[str, Any]) -> Estimates:
     if "parameters" in document:
         return _from_fit(document)
     if document.get("command") == "propagate":
-        outputs = document.get("outputs") or [{"name": document["expression"], **document}]
+        outputs = document.get("outputs") or [{"name": document["expression"], **document}]  # the object is a single output
         table = document.get("covariance") or {output["name"]: {output["name"]: float(output["u"]) ** 2} for output in outputs}
         dof = {output["name"]: math.inf if output["dof"] is None else float(output["dof"]) for output in outputs}
         return _from_table(table, {output["name"]: float(output["value"]) for output in outputs}, dof)
@@ -109,16 +110,15 @@ def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -
     return Estimates([*table], np.array([[float(table[a][b]) for b in table] for a in table]).reshape(len(table), -1), values, dof)
 
 
-def _checked(known: Estimates, where: str) -> Estimates:
-    """Return the estimates, whose matrix must be symmetric and finite with no negative variance; ``where`` names their source."""
-    names, matrix = known.names, known.matrix
+def _check(estimates: Estimates, place: str) -> None:
+    """Raise an error unless the matrix is symmetric and finite, without a negative variance; it names the first bad entry."""
+    names, matrix = estimates.names, estimates.matrix
     for i, j in np.argwhere(~np.isfinite(matrix))[:1]:
-        message = f"the covariance of {names[i]} and {names[j]} in {where} is {matrix[i, j]}"
+        message = f"the covariance of {names[i]} and {names[j]} in {place} is {matrix[i, j]}"
         raise DataError(message, hint="every entry must be a number")
     for i in np.flatnonzero(np.diag(matrix) < 0)[:1]:
-        raise DataError(f"the variance of {names[i]} in {where} is negative: {matrix[i, i]}", hint="a variance is a square")
+        raise DataError(f"the variance of {names[i]} in {place} is negative: {matrix[i, i]}", hint="a variance is a square")
     sizes = np.sqrt(np.diag(matrix))
     for i, j in np.argwhere(abs(matrix - matrix.T) > _SLACK * sizes[:, None] * sizes)[:1]:
-        message = f"the matrix of {where} is not symmetric: {names[i]}, {names[j]} is {matrix[i, j]}, and {matrix[j, i]}"
+        message = f"the matrix of {place} is not symmetric: {names[i]}, {names[j]} is {matrix[i, j]}, and {matrix[j, i]}"
         raise DataError(message, hint="a covariance matrix is symmetric")
-    return known

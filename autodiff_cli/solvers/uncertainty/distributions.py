@@ -87,7 +87,7 @@ _SHAPES = {
 
 
 def split_distribution(text: str) -> tuple[str, Distribution]:
-    """Split a text such as ``0.002 rect`` or ``0.002 t:9`` into the number and the distribution, whose size is 0.
+    """Split a text such as ``0.002 rect`` or ``0.002 t:9`` into the number and the distribution, of size 0; ``normal`` by default.
 
     Raises:
         UsageError: if the distribution does not exist, or its parameter is missing or not positive.

@@ -90,7 +90,7 @@ def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:
     result: dict[tuple[str, str], float] = {}
     for text in texts:
         names, _, value = text.rpartition("=")
-        pair = [name.replace(" ", "").replace(",", ", ") for name in split_outside_brackets(names)]
+        pair = [name.replace(" ", "").replace(",", ", ") for name in split_outside_brackets(names)]  # as in v[0, 1]
         if len(pair) != 2 or not all(pair) or not value.strip():
             message = f"{setting('corr')} expects NAME,NAME=NUMBER, but got '{text}'"
             raise UsageError(message, hint=f"write {setting('corr')} L,T=0.3")

@@ -66,7 +66,7 @@ def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vecto
 
 
 def effective_dof(joint: Joint, gradient: Vector) -> float:
-    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch and Satterthwaite); nan if those of a group differ."""
+    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch-Satterthwaite); nan if they differ in a group, inf if none has any."""
     covariance = joint.covariance
     total = float(gradient @ covariance @ gradient)
     divisor = 0.0

@@ -90,8 +90,8 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     """Return the results of the Monte Carlo method beside an interval, and whether they agree: JCGM 101:2008, 8.1.
 
     The ends of the intervals may differ by half a unit of the second significant digit of ``u``, the standard uncertainty by the
-    law of propagation.  The verdict is ``undecided`` if the number of trials is too small to decide, or if trials without a finite
-    value were left out.
+    law of propagation.  The verdict is ``undecided`` (``agrees`` is ``None``) if the number of trials is too small to decide, or if
+    trials without a finite value were left out; ``digits`` is the number of digits, at most 2, to which they agree.
     """
     result = sample.summary(level)
     differences = [abs(a - b) for a, b in zip(result["interval"], interval, strict=True)]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.uncertainty.joint import Correlations
     from autodiff_cli.solvers.uncertainty.quantities import Stated
 
-
 _SMALLEST, _LARGEST = 1e-76, 1e76
 """The uncertainties whose fourth powers are floating-point numbers with all digits."""
 _FAR = 0.5
@@ -186,15 +185,12 @@ class _Calculation:
         """Return the result, with notes on what is doubtful about it."""
         values = self.system.values(self.joint.x)
         jacobian = self.system.jacobian(self.joint.x)
-        self._check_finite(values, jacobian)
+        self._check_estimates(values, jacobian)
         for name in self.system.names:
             if not any(name in output.names for output in self.outputs):
                 self._note("unused", f"'{name}' does not occur in the expression")
-        elements = [
-            (name, output.names)
-            for output, shape in zip(self.outputs, self.system.result_shapes, strict=True)
-            for name in output.elements(shape)
-        ]
+        shaped = zip(self.outputs, self.system.result_shapes, strict=True)
+        elements = [(name, output.names) for output, shape in shaped for name in output.elements(shape)]
         result = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
         self._note_distant_values(result, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
@@ -225,11 +221,11 @@ class _Calculation:
         curvatures = [np.diag(self.system.hessian(joint.x, row))[places] for row in np.eye(len(values))]
         for distance in (-2.0, -1.0, 1.0, 2.0):
             steps = distance * joint.u[places]
-            points = joint.x[:, None] + np.zeros(len(places))
+            points = joint.x[:, None] + np.zeros(len(places))  # as columns, each with one quantity changed
             points[places, np.arange(len(places))] += steps
             for i, (outcome, output) in enumerate(zip(outcomes, self.system.columns(points), strict=True)):
                 expansion = values[i] + jacobian[i, places] * steps + curvatures[i] * steps**2 / 2
-                is_near = abs(output - expansion) <= _FAR * outcome.u + 1e-9 * abs(values[i])
+                is_near = abs(output - expansion) <= _FAR * outcome.u + 1e-9 * abs(values[i])  # or rounding
                 for j in np.flatnonzero(~is_near & ~(is_noted & np.isfinite(output))):
                     self._note_distant_value(outcome.name, joint.labels[int(places[j])], bool(np.isfinite(output[j])))
 
@@ -239,7 +235,7 @@ class _Calculation:
         what = "differs from its Taylor expansion" if is_finite else "is not finite"
         self._note("range", f"the value {of_output}{what} within two standard uncertainties of '{quantity}': try random trials")
 
-    def _check_finite(self, values: Vector, jacobian: Matrix) -> None:
+    def _check_estimates(self, values: Vector, jacobian: Matrix) -> None:
         """Note the kinks at the estimates; raise an error if a value or a sensitivity there is not finite."""
         from autodiff_cli.notes import notes_on
 

@@ -68,7 +68,6 @@ def quantities(
         ShapeError: if the shapes of a value and its uncertainties differ.
         UnknownName: if a name in ``u`` or ``dof`` does not have a value.
     """
-
     stated = {name: _stated_quantity(statement, name) for name, statement in at.items()}
     for name in known.values:
         _require_new(name, stated, "value", "at")

@@ -57,7 +57,7 @@ class Outcome:
         return concise(self.value, self.u)
 
     def content(self) -> Record:
-        """Return the entries of the JSON object."""
+        """Return the entries of the JSON object; those that are ``None`` are left out, except ``dof``."""
         result = {key: getattr(self, key) for key in _KEYS}
         return {**{key: value for key, value in result.items() if value is not None or key == "dof"}, "interval": [*self.interval]}
 
@@ -126,6 +126,7 @@ class Propagation(CommandResult):
         }
 
     def numbers(self) -> list[Named]:
+        """Return the value and ``u`` of each output, called so; with several outputs, the name of the output is added."""
         several = len(self.outputs) > 1
         return [
             (f"{what} of {output.name}" if several else what, number)
@@ -168,7 +169,7 @@ def _exponent(number: float, digits: int) -> int:
 
 
 def concise(value: float, u: float) -> str:
-    """Return a value and its uncertainty, both rounded to the second significant digit of the uncertainty, as ``9.801(22)``."""
+    """Return a value and its uncertainty, both rounded to its second significant digit, as ``9.801(22)``, or else ``9.801 ± 0``."""
     if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # such as an uncertainty of 0
         return f"{value:.12g} ± {u:.2g}"
     last = _exponent(u, 2) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import product
 from math import comb
@@ -79,7 +80,7 @@ class UncertainTask(Task):
     doubts: list[tuple[str, int, int]] = field(default_factory=list)
 
     def doubted(self) -> tuple[int, str]:
-        """Return the number of rows in which first order is not enough, and the place of the first of them."""
+        """Return the number of rows in which first order is not enough, and the place of the first; there must be one."""
         where, line, _ = min(self.doubts)
         return sum(count for _, _, count in self.doubts), f"{where} {line}"
 
@@ -261,7 +262,7 @@ def propagate_columns(
     known = quantities(at, {}, {})
     task = UncertainTask(
         expression,
-        order=0,
+        order=0,  # no derivatives besides those of the propagation
         at=known.values,
         const=const,
         keep=False,
@@ -270,12 +271,9 @@ def propagate_columns(
         corr=corr,
         propagation_order=order,
     )
-    source = Source(data)
-    try:
+    with closing(Source(data)) as source:
         rows = UncertainRows(task, task.program(), source.names, source.name)
         result = source.read({column: column for column in rows.used})
-    finally:
-        source.close()
     block = Block(result.rows, {**result.columns}, {}, None, "row", range(1, result.rows + 1))
     _, uncertain = rows.uncertain(block)
     results: dict[str, Array | Mask] = dict(zip(rows.results, [uncertain.value, uncertain.u, *uncertain.shares], strict=True))

@@ -35,7 +35,7 @@ def _budget_table(budget: Sequence[Mapping[str, Any]], precision: int) -> Render
     columns += [Column(header, NUMBER) for header in ("sensitivity", "c·u", "share")]
     rows = []
     for row in budget:
-        cells = [""] * (5 if has_dof else 4)
+        cells = [""] * (5 if has_dof else 4)  # for the columns between the name and the contribution
         if row["kind"] == "quantity":
             dof = ["∞" if math.isinf(row["dof"]) else human(row["dof"], 3)] if has_dof else []
             u, sensitivity = human(row["u"], precision), human(row["sensitivity"], precision)

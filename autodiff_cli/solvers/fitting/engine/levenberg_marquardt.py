@@ -30,6 +30,8 @@ ACCELERATION = 0.75
 """The maximum length of the acceleration of a step, relative to half of the step (the alpha of Transtrum and Sethna)."""
 NEAR = 1e-3
 """The relative offset at which Newton steps are tried for the first time."""
+NEAREST = 1e-12
+"""The least relative offset at which they are tried again."""
 SAME = 1e-9
 """The relative difference up to which two values of an objective are equal: more of it may be rounding."""
 EPSILON = float(np.finfo(float).eps)
@@ -111,7 +113,8 @@ class Minimizer:
                 self.ended[active[good]] = CONVERGED
                 self.ended[active[~good]] = leaving[~good]
                 again = active[~good & (leaving == RUNNING)]
-                self.near[again] = np.where(self.near[again] > 1e-12, self.near[again] * 1e-2, 0.0)
+                # Try Newton steps again when the problems are much closer, and at last only at the end.
+                self.near[again] = np.where(self.near[again] > NEAREST, self.near[again] * 1e-2, 0.0)
         return Minimization(self.point, self.linear.value, self.steps, self.evaluations, self.ended)
 
     def _report(self, kind: str, point: Matrix, value: Vector, length: Vector, damping: Vector) -> None:
@@ -177,7 +180,7 @@ class Minimizer:
         count = len(problems)
         point, value = self.point[problems], self.linear.value[problems]
         start, best = value.copy(), point.copy()
-        size, good = np.full(count, np.inf), np.zeros(count, bool)
+        size, good = np.full(count, np.inf), np.zeros(count, bool)  # the length of the last step, and whether it is rounding
         active, part = np.arange(count), self.objective.only(problems)
         for _ in range(MOST_NEWTON):
             p = point[active]
@@ -190,7 +193,7 @@ class Minimizer:
             before = size[active]
             if before[0] < np.inf and at.finite[0]:
                 self._report("newton", p, at.value, before, np.zeros(1))
-            # Until steps are close to rounding errors, the objective must not rise, and their length must halve at least.
+            # Until steps are close to rounding errors, the objective must not rise (by more than it is rounded), and steps halve.
             risen = (at.value > start[active] * (1 + 1e-6)) & (before > FAR_OFF * rounding)
             grown = length >= before / 2
             failed = ~at.finite | ~positive | risen | (grown & (length > rounding) & (before > 100 * FAR_OFF * rounding))
@@ -198,7 +201,7 @@ class Minimizer:
             size[active[better]], value[active[better]] = length[better], at.value[better]
             best[active[better]] = p[better]
             trial = self.box.inside(p + step)
-            taken = better & (length > rounding / 4)
+            taken = better & (length > rounding / 4)  # a shorter step is certainly rounding
             going = taken & ~(trial == p).all(1)
             good[active[~failed & ~going]] = True
             point[active[going]] = trial[going]

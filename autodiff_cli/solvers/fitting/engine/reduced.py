@@ -53,13 +53,13 @@ class Reduced(SumOfSquares):
         self._least = np.inf
 
     def own(self, p: Matrix) -> Matrix:
-        """Return the own parameters of the blocks at the minimum for shared ones, of shape (B, k), and keep them."""
+        """Return the own parameters of the blocks at the minimum for shared ones, and keep them; the start if one is infinite."""
         if self._at != p.tobytes():
             self.evaluations += 1
             end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
             if (end.ended == NOT_FINITE).any():
                 self._values = np.full(len(self._start), np.inf)
-                return self._start  # where a block is not finite
+                return self._start
             self._values, self._own, self._at = end.value, end.point, p.tobytes()
             if self._values.sum() <= self._least:
                 self._start, self._least = self._own, float(self._values.sum())
@@ -203,7 +203,7 @@ def _with_terms_of_errors(tree: Syntax, names: list[str], mark: str) -> Syntax:
     """Return the program of ``f0*(X0 - x0) + ... + fk*r``, with the residual r of a program; names of x and f end in ``mark``."""
     terms = [f"f{i}{mark}*({name} - {name}{mark})" for i, name in enumerate(names)]
     assignment, total = parse(f"r{mark} = 0; f{len(names)}{mark}*r{mark} + {' + '.join(terms)}").children
-    *definitions, residual = tree.children
+    *definitions, residual = tree.children  # which replaces the 0 of the assignment
     definitions.append(assignment.with_children([assignment.children[0], residual]))
     return tree.with_children([*definitions, total])
 
