@@ -27,7 +27,7 @@ def flip(x: Array, dims: Sequence[int]) -> Any:
 
 
 def roll(x: Array, shifts: Sequence[int], dims: Sequence[int]) -> Any:
-    """Shift the elements cyclically along dimensions; without dimensions, shift those of the flattened array."""
+    """Shift the elements cyclically along dimensions, of which a number has none; without dimensions, in the flattened array."""
     if not dims:
         return np.roll(x, shifts)
     return np.roll(x, shifts, tuple(dimension(d, x.ndim) for d in dims) if x.ndim else ())
@@ -128,12 +128,12 @@ def on_diagonal(shape: Shape, wrap: bool) -> Any:
 
 
 def windows(length: int, size: int, step: int) -> Any:
-    """Return the positions of the windows, one window in each row."""
+    """Return the positions of windows of ``size`` elements, ``step`` apart, one window in each row."""
     return np.arange(0, length - size + 1, step)[:, None] + np.arange(size)
 
 
 def unfolded(x: Array, dim: int, size: int, step: int) -> Any:
-    """Return a view of the windows of ``size`` elements along ``dim``, which are ``step`` apart; the last dimension is new."""
+    """Return a view of windows of ``size`` elements, ``step`` apart, along ``dim``, in a new last dimension; a number is one."""
     at, length = (dimension(dim, x.ndim), x.shape[dim]) if x.ndim else (0, 1)
     if size < 0:
         raise GraphError(f"size is {size} but must be >= 0")
@@ -242,6 +242,7 @@ def transpose(x: Array, dim0: int, dim1: int) -> Any:
 
 
 def t(x: Array) -> Any:
+    """Return the transpose of a matrix; a vector or a number is unchanged."""
     if x.ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D", hint="use transpose(x, i, j)")
     return x.T
@@ -252,6 +253,7 @@ def unsqueeze(x: Array, dim: int) -> Any:
 
 
 def squeeze(x: Array, dim: int) -> Any:
+    """Return x without a dimension of length 1; x is unchanged, as in PyTorch, if it has another length."""
     position = dimension(dim, x.ndim)
     return np.squeeze(x, position) if x.ndim and x.shape[position] == 1 else x
 

@@ -15,12 +15,12 @@ from autodiff_cli.numerics.bessel_orders import hankel
 from autodiff_cli.numerics.quadrature import in_blocks
 
 _ORDERS_0_AND_1 = {"iv": (from_scipy("i0"), from_scipy("i1")), "jv": (from_scipy("j0"), from_scipy("j1"))}
-_FAR = 20.0
+_FAR = 20.0  # abs(x) from which the asymptotic series has all digits
 _SCALED = (from_scipy("i0e"), from_scipy("i1e"))
 _airy = from_scipy("airy")
-_SPLITTER = 2.0**27 + 1
+_SPLITTER = 2.0**27 + 1  # splits a float64 into two halves of its bits
 _HALF_PI, _HALF_PI_REST = 1.5707963267948966, 6.123233995736766e-17
-_STEP, _SPAN = 0.25, 40.0
+_STEP, _SPAN = 0.25, 40.0  # of the trapezoidal rule: exp(-pi**2/step) and exp(-span) are below the rounding error
 
 
 def _order_first(name: str) -> Any:
@@ -110,7 +110,7 @@ def _zeta(size: Array) -> tuple[Any, Any]:
 
 
 def _phase(zeta: Array, error: Array) -> tuple[Any, Any]:
-    """Return the cosine and the sine of zeta + error - pi/4, as the cosine of a rounded phase would lose digits."""
+    """Return the cosine and the sine of zeta + error - pi/4, reduced by multiples of pi/2 in two parts."""
     quarter = np.round(zeta / _HALF_PI)
     whole, rest = _product_and_error(quarter, _HALF_PI)
     angle = ((zeta - whole) - rest) + (error - quarter * _HALF_PI_REST)

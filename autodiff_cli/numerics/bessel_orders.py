@@ -61,8 +61,8 @@ def _k_derivative(v: Array, x: Array, by_order: int, by_x: int) -> Any:
         return v[:, None] * (t - peak[:, None]) - 2 * x[:, None] * np.sinh(half_sum) * np.sinh(half_difference)
 
     start, width = _support(exponent, peak, size)
-    steps = width * (1 + np.sqrt(size) / 3) / 0.2
-    count = math.ceil(min(np.max(np.where(np.isfinite(steps), steps, 8.0), initial=8.0), 20000))
+    steps = width * (1 + np.sqrt(size) / 3) / 0.2  # a peak is about 1/sqrt(size) wide
+    count = math.ceil(min(np.max(np.where(np.isfinite(steps), steps, 8.0), initial=8.0), 20000))  # bounds the memory
     t = start[:, None] + width[:, None] * (np.arange(count + 1) / count)
     decay = np.exp(-2 * v[:, None] * t)
     weights = np.exp(exponent(t))
@@ -75,7 +75,7 @@ def _k_derivative(v: Array, x: Array, by_order: int, by_x: int) -> Any:
 
 
 def _support(exponent: Callable[[Array], Any], peak: Array, size: Array) -> tuple[Any, Any]:
-    """Return the start and the width of the interval of t >= 0 where ``exponent(t)`` is above -_DROP, by bisection."""
+    """Return the start and the width of the interval of t >= 0 where ``exponent(t)`` is above -_DROP, by bisection up to 800."""
     ends = []
     for side in (-1.0, 1.0):
         near, far = np.zeros_like(peak), np.full_like(peak, 800.0)
@@ -125,7 +125,7 @@ def _i_derivative(v: Array, x: Array, order: int) -> Any:
     nodes, weights = gauss_legendre(80)
     v, x = v[:, None], x[:, None]
     end = np.arccos(np.maximum(1 - _DROP / x, -1.0))
-    angle = end * nodes
+    angle = end * nodes  # ``turned`` is the derivative of cos(v*angle) in v, without its power of the angle
     turned = (np.sin if order % 2 else np.cos)(v * angle) * (1, -1, -1, 1)[order % 4]
     waves = angle**order * turned * np.exp(-2 * x * np.sin(angle / 2) ** 2)
     first = np.sum(waves * weights, axis=-1) * end[:, 0]
@@ -135,7 +135,7 @@ def _i_derivative(v: Array, x: Array, order: int) -> Any:
     part = np.mod(v[:, 0], 2.0)
     whole = np.round(part)
     sine, cosine = (np.cos(math.pi * whole) * wave for wave in (np.sin(math.pi * (part - whole)), np.cos(math.pi * (part - whole))))
-    turns = (sine, cosine, -sine, -cosine)
+    turns = (sine, cosine, -sine, -cosine)  # the derivatives of sin(pi*v) in pi*v
     second = sum(
         math.comb(order, j) * math.pi**j * turns[j % 4] * np.sum((-t) ** (order - j) * decay, axis=-1) * end[:, 0]
         for j in range(order + 1)
@@ -145,7 +145,7 @@ def _i_derivative(v: Array, x: Array, order: int) -> Any:
 
 @functools.cache
 def _derivative_weights(order: int) -> tuple[Any, Any]:
-    """Return Chebyshev points, rounded to multiples of 1/1024, and the weights of the derivative at 0 of their polynomial."""
+    """Return Chebyshev points, rounded to 1/1024, and the weights of their polynomial's derivative at 0; nan from order 21 on."""
     from fractions import Fraction  # few runs need it
 
     count = 21
@@ -162,9 +162,9 @@ def _derivative_weights(order: int) -> tuple[Any, Any]:
 
 
 def _derivative_from_neighbours(kind: str, v: Array, x: Array, order: int) -> Any:
-    """Return a derivative with respect to the order from the values at orders around ``v``."""
+    """Return a derivative by the order from values around ``v``; 0 at x = 0 for v > 0, nan for other x <= 0 and a large v."""
     points, weights = _derivative_weights(order)
-    scale = 1 + np.abs(np.log(x / (2 * (np.abs(v) + 1))))
+    scale = 1 + np.abs(np.log(x / (2 * (np.abs(v) + 1))))  # how fast the function changes with the order, about (x/2)**v/v!
     if kind in ("jv", "yv"):  # beyond the turning point only the phase changes
         scale = np.where(x > np.abs(v) + 1, 2.0, scale)
     radius = 2.0 ** np.floor(np.log2(2 / np.where(np.isfinite(scale), scale, math.nan)))

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 EULER = 0.57721566490153286
-_MOST_ORDER = 6
+_MOST_ORDER = 6  # of Bessel functions and derivatives: beyond it the programs would be long
 _SPLIT = "size = abs(x); near = size < 20; s = min(size, 20); q = s*s/4; w = 1/max(size, 20)"
-_MEANS = 14
+_MEANS = 14  # steps after which the means agree for every m
 
 
 def _coefficients() -> dict[str, tuple[float, ...]]:
@@ -74,7 +74,7 @@ def _quotient(fit: str, name: str) -> str:
 def _quantile(middle: str, tail: str, scale: str) -> str:
     """Return the quantile of the probability p = ``middle`` + 1/2, with a factor ``scale``; ``tail`` is min(p, 1 - p).
 
-    Source: M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
+    Polynomials in 0.425**2 - q**2, and in sqrt(-log(p)) less 1.6 or 5: M. J. Wichura, AS 241, Applied Statistics 37 (1988).
     """
     return "; ".join(
         [
@@ -89,7 +89,7 @@ def _quantile(middle: str, tail: str, scale: str) -> str:
 
 
 def sinc_slope(order: int) -> str:
-    """Return the Taylor series near 0, and elsewhere a recurrence from the derivatives of x*sinc(x) = sin(pi*x)/pi."""
+    """Return a derivative of sinc: its Taylor series near 0, elsewhere a recurrence from those of x*sinc(x) = sin(pi*x)/pi."""
     series = {2 * k - order: (-1) ** k / (math.factorial(2 * k - order) * (2 * k + 1)) for k in range((order + 1) // 2, order + 15)}
     lines = [f"near = abs(pi*x) < {order + 1}; small = pi*x if near else 0.0; u = 1.0 if near else pi*x; q = small*small"]
     lines.append("whole = 0.0 if isinf(x) else round(x); rest = 0.0 if isinf(x) else x - whole; sign = 1 - 2*(whole % 2)")
@@ -101,7 +101,7 @@ def sinc_slope(order: int) -> str:
 
 
 def _series(n: int, sign: int, count: int, name: str) -> str:
-    """Return the power series of I_n (sign 1) or J_n (sign -1) in ``name``, where q is (name/2)**2."""
+    """Return ``count`` terms of the power series of I_n (sign 1) or J_n (sign -1) in ``name``, where q is (name/2)**2."""
     terms = [sign**m / (math.factorial(m) * math.factorial(m + n)) for m in range(count)]
     return f"{f'({name}/2)*' * n}({polynomial(terms, 'q')})"
 
@@ -116,7 +116,7 @@ def asymptotic_scaled(n: int, order: int) -> tuple[float, ...]:
 
 
 def bessel_i(n: int) -> str | None:
-    """Return the power series for abs(x) < 20, and the asymptotic series for larger x; ``None`` for a large order."""
+    """Return the power series of I_n for abs(x) < 20, and the asymptotic series for larger x; ``None`` for n > 6."""
     if n > _MOST_ORDER:
         return None
     root = "exp(max(size, 20)/2)"  # multiplied twice, because exp(size) may overflow where the product does not
@@ -125,7 +125,7 @@ def bessel_i(n: int) -> str | None:
 
 
 def bessel_scaled(n: int, order: int) -> str | None:
-    """Return a sum of power series of neighbouring orders for abs(x) < 20, and the asymptotic series for larger x."""
+    """Return a derivative of exp(-abs(x))*I_n(x): power series for abs(x) < 20, else asymptotic; ``None`` for n + order > 6."""
     if n + order > _MOST_ORDER:
         return None
     odd = "*sign(x)"
@@ -140,7 +140,7 @@ def bessel_scaled(n: int, order: int) -> str | None:
 
 
 def bessel_j(n: int) -> str | None:
-    """Return the power series for abs(x) < 4, and a recurrence from the orders 0 and 1 for larger x; ``None`` for n > 4.
+    """Return the power series of J_n for abs(x) < 4, and a recurrence from the orders 0 and 1 beyond; ``None`` for n > 4.
 
     J_0 and J_1 have Hankel's form there: polynomials in w = 2*(4/x)**2 - 1, fitted at Chebyshev points, approximate P and x*Q.
     """
@@ -175,7 +175,7 @@ def _logarithmic_series(n: int, sign: int, count: int) -> str:
 
 
 def bessel_y(n: int) -> str:
-    """Return the power series for x < 4, and Hankel's form for larger x, for n = 0 or 1."""
+    """Return the power series of Y_n for x < 4, and Hankel's form (see ``bessel_j``) for larger x, for n = 0 or 1."""
     series = f"2/pi*(log(s/2)*({_series(n, -1, 18, 's')}) - ({_logarithmic_series(n, -1, 18)}))"
     p, q = (polynomial(FITS[f"{part}{n}"], "w") for part in "pq")
     far = f"-({p})*(c + d) + ({q})/f*(d - c)" if n else f"({p})*(d - c) + ({q})/f*(c + d)"
@@ -188,7 +188,7 @@ def bessel_y(n: int) -> str:
 
 
 def bessel_k(n: int) -> str:
-    """Return the power series for x < 2, and exp(-x)/sqrt(x) times a polynomial in 4/x - 1 for larger x, for n = 0 or 1.
+    """Return the power series of K_n for x < 2, and exp(-x)/sqrt(x) times a polynomial in 4/x - 1 beyond, for n = 0 or 1.
 
     The polynomial is fitted at Chebyshev points.
     """
@@ -217,12 +217,12 @@ def _means() -> str:
 
 
 def elliptic_integral(order: int, second: bool) -> str | None:
-    """Return the integrals behind the derivatives of orders 1 and 2; the second follows from the differential equation."""
+    """Return the integral behind the derivative of order 1 or 2 of K, or of E (``second``); ``None`` for higher orders."""
     if order > 2:
         return None
     if order == 1:
         return f"{_means()}; inf if m == 1 else {'k*share' if second else 'k*(1 - share)/c'} if valid else nan"
-    # The differential equation divides by m, so a power series is used near 0.
+    # For order 2, the differential equation divides by m, so a power series is used near 0.
     exponent, series, moment, factor = 1.5 if second else 2.5, [], math.pi / 2 * 3 / 8, 1.0
     for j in range(30):
         series.append(moment * factor)
@@ -319,7 +319,7 @@ def cotangent_polynomial(n: int) -> tuple[float, ...]:
 
 
 def polygamma(n: int) -> str | None:
-    """Return the sum of the first terms and the Euler-Maclaurin formula for the remainder; use the reflection formula for x < 0."""
+    """Return the first terms and the Euler-Maclaurin formula for the rest, by reflection for x < 0; ``None`` for n > 10."""
     if n > 10:
         return None
     steps, factorial = 12 + n, math.factorial(n)
@@ -342,7 +342,7 @@ def polygamma(n: int) -> str | None:
 
 
 def _zeta() -> str:
-    """Return the Hurwitz zeta function: the sum of fourteen terms and the Euler-Maclaurin formula for the remainder."""
+    """Return the Hurwitz zeta function for x > 1: fourteen terms, and the Euler-Maclaurin formula for the rest; else nan."""
     steps = 14
     lines = [f"z = q + {steps}; i = 1/z; p = z**(1 - x); r1 = x*p*i*i"]
     lines += [f"r{k + 1} = r{k}*(x + {2 * k - 1})*(x + {2 * k})*i*i" for k in range(1, len(BERNOULLI))]
@@ -352,7 +352,7 @@ def _zeta() -> str:
 
 
 def polygamma_gap(n: int) -> str | None:
-    """Return a sum of differences of powers, each of which is computed without cancellation."""
+    """Return polygamma(n, a + b) - polygamma(n, a) as a sum of accurate differences of powers; ``None`` for n > 10."""
     if n > 10:
         return None
     factorial, steps = math.factorial(n), 20
@@ -377,7 +377,7 @@ def polygamma_gap(n: int) -> str | None:
 
 
 def far_faddeeva(order: int) -> float:
-    """Return the absolute value from which the asymptotic series of the derivatives of these functions is accurate."""
+    """Return the abs(z) from which the asymptotic series of a derivative is accurate: its smallest term is about exp(-z**2)."""
     return math.sqrt(44 + 8 * order)
 
 
@@ -392,7 +392,7 @@ def far_terms(order: int) -> tuple[float, ...]:
 
 
 def _derivative_of_faddeeva(value: str, order: int, sign: int, constant: str) -> str:
-    """Return the recurrence for small x, and the asymptotic series for large x; see ``ops.faddeeva``."""
+    """Return a derivative of an f with f' = sign*(2*x*f - constant); the statements ``value`` compute f0 = f(t) for small x."""
     lines = [f"near = {'x' if sign > 0 else 'abs(x)'} <= {far_faddeeva(order)!r}"]
     lines += ["t = x if near else 1.0; w = 1.0 if near else 1/x", f"s = {-sign}*w*w", value]
     for n in range(order):
@@ -402,13 +402,13 @@ def _derivative_of_faddeeva(value: str, order: int, sign: int, constant: str) ->
 
 
 def erfcx(order: int = 0) -> str:
-    """Return exp(x**2)*erfc(x) for small x, where x**2 is split into an exact square and a small rest."""
+    """Return a derivative of exp(x**2)*erfc(x), where x**2 is split into an exact square and a small rest."""
     value = "head = round(16*t)/16; f0 = exp(head*head)*(exp((t - head)*(t + head))*erfc(t))"
     return _derivative_of_faddeeva(value, order, 1, "(2/sqrt(pi))")
 
 
 def dawsn(order: int = 0) -> str:
-    """Return Rybicki's sum (Computers in Physics 3, 1989) of exponentials at odd multiples of 1/4, and a power series near 0."""
+    """Return a derivative of Dawson's integral, by a power series near 0 and Rybicki's sum (Computers in Physics 3, 1989)."""
     close = [(-2) ** k / math.prod(range(1, 2 * k + 2, 2)) for k in range(14)]
     lines = ["size = abs(t); n = 2*round(2*size); r = size - n/4; a = exp(r/2); b = 1/a; u = a*a; v = b*b"]
     lines += ["a1 = a; b1 = b"] + [f"a{i} = a{i - 2}*u; b{i} = b{i - 2}*v" for i in range(3, 26, 2)]
@@ -435,7 +435,7 @@ def _from_branch(count: int) -> tuple[float, ...]:
 
 
 def _lambertw(k: int, shift: int) -> str:
-    """Return branch k of W, plus ``shift``: the series near -1/e, and elsewhere five steps of Halley's method on w = x*exp(-w).
+    """Return branch k (0 or -1) of W, plus ``shift`` (0 or 1): a series near -1/e, else five Halley steps on w = x*exp(-w).
 
     For k = -1 the method solves w + log(-w) = log(-x), because the exponential would overflow for small x.
     """
@@ -492,9 +492,10 @@ def wofz(imaginary: bool) -> str:
 
 
 def faddeeva(order: int, imaginary: bool) -> str | None:
-    """Return the derivative of w(z/scale)/scale: a recurrence where z/scale is small, and elsewhere a sum over nodes t.
+    """Return a part of a derivative of w(z/scale)/scale: a recurrence where z/scale is small, elsewhere a sum over nodes t.
 
-    The sum is of derivatives of 1/(z - t*scale).  Real and imaginary parts are u and v, p and w (of z/scale), n and i (of powers).
+    It is ``None`` for orders above 6.  The sum is of derivatives of 1/(z - t*scale).  Real and imaginary parts are u and v, p and w
+    (of z/scale), n and i (of powers).
     """
     if order > _MOST_ORDER:
         return None
@@ -531,7 +532,7 @@ def share_of_hypot(second: bool) -> str:
 
 
 def inverse_power(n: int, imaginary: bool) -> str:
-    """Return the decomposition of the real or imaginary part of 1/z**n."""
+    """Return the decomposition of the real or imaginary part of 1/z**n for z = x + i*y, factored for n = 2; 0 at z = 0."""
     terms = []
     for k in range(1 if imaginary else 0, n + 1, 2):
         sign = "-" if (k + 1) // 2 % 2 else "+"
@@ -547,18 +548,18 @@ TANHSHRINK = f"q = x*x; x*q*({polynomial(TANHSHRINK_SERIES, 'q')})/cosh(x) if ab
 
 
 def softplus(threshold: float | None) -> str:
-    """Return the decomposition of softplus, which is linear beyond the threshold."""
+    """Return the decomposition of softplus, which is x where beta*x exceeds the threshold, if there is one."""
     linear = "" if threshold is None else "x if beta*x > threshold else "
     return f"{linear}(max(beta*x, 0) + log1p(exp(-abs(beta*x))))/beta"
 
 
 def gelu(approximate: str) -> str:
-    """Return the decomposition of gelu or of its approximation with tanh."""
+    """Return the decomposition of gelu, for 'none', or of its approximation with tanh."""
     return "x*ndtr(x)" if approximate == "none" else f"x*sigmoid({GELU_SCALE!r}*(x + {GELU_CUBE!r}*x**3))"
 
 
 def gelu_cubic(cube: float, order: int) -> str:
-    """Return the decomposition of a derivative of the cubic polynomial of gelu."""
+    """Return the decomposition of a derivative of 2*sqrt(2/pi)*(x + cube*x**3); from order 4 on it is 0."""
     scale = GELU_SCALE
     derivatives = (
         f"{scale!r}*(x + {cube!r}*x**3)",
@@ -571,7 +572,7 @@ def gelu_cubic(cube: float, order: int) -> str:
 
 
 def hardtanh_backward(low: float, high: float, outside: float) -> str:
-    """Return the decomposition of a gate between two bounds, of which a bound of nan is left out."""
+    """Return the decomposition of x where low < y < high, else outside*x; a bound of nan is left out."""
     sides = [f"y {sign} {name}" for sign, name, bound in (("<=", "low", low), (">=", "high", high)) if not math.isnan(bound)]
     return f"{'outside*x' if outside else '0'} if {' or '.join(sides)} else x"
 
@@ -585,33 +586,23 @@ def refused() -> None:
     """Return no decomposition: it would be long, or would lose digits."""
 
 
-def lambertw(k: int) -> str:
-    """Return the decomposition of branch k of the Lambert W function."""
-    return _lambertw(k, 0)
-
-
-def lambertw_rise(k: int) -> str:
-    """Return the decomposition of branch k of the Lambert W function plus 1."""
-    return _lambertw(k, 1)
-
-
 def logit(eps: float | None) -> str:
-    """Return the decomposition of the logarithm of odds."""
+    """Return the decomposition of the logarithm of odds, with x between ``eps`` and 1 - ``eps`` unless that is ``None``."""
     return "log(x/(1 - x))" if eps is None else "p = min(max(x, eps), 1 - eps); log(p/(1 - p))"
 
 
 def share(base: float) -> str:
-    """Return the decomposition of base**x/(base**x + base**y)."""
+    """Return the decomposition of base**x/(base**x + base**y) for the base 2 or e."""
     return "sigmoid((x - y)*log(2))" if base == 2 else "sigmoid(x - y)"
 
 
 def gammainc_density(order: int) -> str | None:
-    """Return the decomposition of the density of the gamma distribution."""
+    """Return the decomposition of the density of the gamma distribution; ``None`` for its derivatives in a."""
     return None if order else "exp(xlogy(a - 1, x) - x - lgamma(a))"
 
 
 def betainc_density(i: int, j: int) -> str | None:
-    """Return the decomposition of the density of the beta distribution."""
+    """Return the decomposition of the density of the beta distribution; ``None`` for its derivatives in a and b."""
     return None if i or j else "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))"
 
 
@@ -637,10 +628,11 @@ def isclose(equal_nan: bool) -> str | None:
 
 
 def clamp(min: float | None, max: float | None) -> str:
-    """Return the decomposition of ``clamp`` to the given bounds."""
+    """Return the decomposition of ``clamp``, of whose bounds at most one is ``None``."""
     return "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)"
 
 
+lambertw, lambertw_rise = (functools.partial(_lambertw, shift=shift) for shift in (0, 1))
 NDTRI, ERFINV = _quantile("x - 0.5", "min(x, 1 - x)", ""), _quantile("x/2", "(1 - abs(x))/2", "/sqrt(2)")
 ELLIPK = f"{_means()}; inf if m == 1 else k if valid else nan"
 ELLIPE = f"{_means()}; 1.0 if m == 1 else k*(1 - m*share) if valid else nan"

@@ -32,7 +32,7 @@ def round_to(x: Array, decimals: int) -> Any:
 
 
 def is_halfway(x: Array, decimals: int | None) -> Any:
-    """Return whether numbers are halfway between two rounded numbers."""
+    """Return whether numbers are halfway between two numbers rounded to ``decimals``, or to integers for ``None``."""
     scaled = x * 10.0 ** (decimals or 0)
     return scaled - np.floor(scaled) == 0.5
 
@@ -51,7 +51,7 @@ def over_root(x: Array, j: int, m: int, shift: int) -> Any:
 
 
 def _near_1(x: Array, y: Array) -> tuple[Any, Any, Any]:
-    """Return two numbers times a power of 2 that brings the larger one near 1, and the exponent of the power."""
+    """Return two numbers times a power of 2 that brings the larger one to 1/2 or more, below 1, and the exponent of the power."""
     _, power = np.frexp(np.maximum(np.abs(x), np.abs(y)))
     return np.ldexp(x, -power), np.ldexp(y, -power), -power
 

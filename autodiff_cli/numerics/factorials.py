@@ -17,8 +17,8 @@ _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 _psi = from_scipy("psi")
 _PI_COTANGENT = (math.pi**2 / 3, math.pi**4 / 45, 2 * math.pi**6 / 945)
 _zeta_of_scipy, _lgamma, _polygamma = from_scipy("zeta"), from_scipy("gammaln"), from_scipy("polygamma")
-_SHIFT = 20
-_STEPS = 14
+_SHIFT = 20  # steps of a recurrence, after which eight terms of the Euler-Maclaurin formula have all digits
+_STEPS = 14  # of the Hurwitz zeta function, before ten such terms
 
 
 def _lgamma_number(x: float) -> float:
@@ -74,13 +74,13 @@ def _cotangent(offset: Array) -> Any:
 
 @np.errstate(all="ignore")
 def digamma(x: Array) -> Any:
-    """Return the derivative of lgamma; near a negative pole, by the reflection formula."""
+    """Return the derivative of lgamma: by SciPy, but within 1/4 of a negative pole by the reflection formula."""
     offset = x - np.round(x)
     return replace_where(_psi(x), (x < 0) & (offset != 0) & (np.abs(offset) < 0.25), _digamma_near_pole, x)
 
 
 def _digamma_near_pole(x: Array) -> Any:
-    """Return digamma(1 - x) - pi*cot(pi*x) near a negative pole."""
+    """Return digamma(1 - x) - pi*cot(pi*x) near a negative pole, with a power series of the cotangent within 1/1000."""
     offset = x - np.round(x)  # exact, whereas pi*x would be rounded
     square = offset * offset
     series = sum(-c * square**k for k, c in enumerate(_PI_COTANGENT)) * offset + 1 / offset
@@ -147,7 +147,7 @@ def stirling_tail(x: Array) -> Any:
 
 
 def _low_and_high(a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Return the smaller and the larger argument, and where Stirling's formula holds for their beta function."""
+    """Return the smaller and the larger argument, and whether Stirling's formula holds: it has all digits above 50."""
     small, large = np.minimum(a, b), np.maximum(a, b)
     return small, large, (small > 0) & (large > 50) & (large < math.inf)
 
@@ -253,7 +253,7 @@ def _reflected(x: Array, order: int) -> Series:
 
 @np.errstate(all="ignore")
 def zeta_slope(x: Array, q: Array, order: int) -> Any:
-    """Return the derivative of an order from 1 on of zeta(x, q) in x; for x <= 1, only where q = 1."""
+    """Return the derivative of an order from 1 on of zeta(x, q) in x; nan for q <= 0, and for x < 1 unless q = 1."""
     check_order("zeta_slope", order)
     dtype = np.result_type(x, q, np.float32)
     x, q = np.broadcast_arrays(x * 1.0, q * 1.0)

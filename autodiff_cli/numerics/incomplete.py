@@ -27,12 +27,12 @@ from autodiff_cli.numerics.quadrature import gauss_legendre, in_blocks
 _polygamma = from_scipy("polygamma")
 gammainc, gammaincc, betainc = (in_one_type(from_scipy(name)) for name in ("gammainc", "gammaincc", "betainc"))
 
-_NODES = 64
-_TERMS = 20
-_TERMS_AT_END = 30
+_NODES = 64  # of the quadrature
+_TERMS = 20  # of a power series, before the quadrature of the rest
+_TERMS_AT_END = 30  # of the power series in z = 1 - y
 _FAR = 42.0
 """The negative logarithm of the integrand at the end of the quadrature, relative to its value at x."""
-_HALVINGS = 14
+_HALVINGS = 14  # of the binary exponents from -1074 to 1023: the end is known to about 10 %
 
 
 def _excess(z: Array) -> Any:
@@ -44,7 +44,8 @@ def _excess(z: Array) -> Any:
 def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Array | float, i: int, j: int) -> Series:
     """Return the integral over v > 0 of exp(-slope*v)*((1 + u*v)*exp(-u*v))**a*((1 + w*v)*exp(-w*v))**b, as a series in a and b.
 
-    The coefficients contain powers of log1p(u*v) and log1p(w*v).  Where u = -1, the integral ends at v = 1.
+    The coefficients contain powers of log1p(u*v) and log1p(w*v).  Where u = -1, the integral ends at v = 1.  Without the second
+    factor, w is the number 0.
     """
 
     def decay(v: Array) -> Any:
@@ -59,7 +60,7 @@ def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Arra
     nodes, weights = (column[:, None] for column in gauss_legendre(_NODES))
     v = end * nodes
     height = np.exp(-decay(v)) * weights * end
-    first = np.log1p(u * v) if i else height
+    first = np.log1p(u * v) if i else height  # a factor of order 0 is not used
     second = np.log1p(w * v) if j else height
 
     def coefficient(k: int, m: int) -> Any:
@@ -190,7 +191,7 @@ def evaluate_inside(function: Callable[..., Any], inside: Any, otherwise: Any, *
 
 
 def gammainc_slope(a: Array, x: Array, order: int) -> Any:
-    """Return the derivative of gammainc(a, x) of an order from 1 on in a."""
+    """Return the derivative of gammainc(a, x) of an order from 1 on in a: 0 at x = 0 and infinity, and nan outside."""
     check_order("gammainc_slope", order)
     inside = (a >= 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & ((x == 0) | (x == math.inf)), 0.0, math.nan)
@@ -198,7 +199,7 @@ def gammainc_slope(a: Array, x: Array, order: int) -> Any:
 
 
 def gammainc_density(a: Array, x: Array, order: int) -> Any:
-    """Return the derivative in a of the given order of the density x**(a - 1)*exp(-x)/gamma(a)."""
+    """Return the derivative in a of the given order of the density x**(a - 1)*exp(-x)/gamma(a): nan outside."""
     check_order("gammainc_density", order, 0)
     inside = (a > 0) & (a < math.inf) & (x > 0) & (x < math.inf)
     ends = np.where((a > 0) & (x == math.inf), 0.0, np.where((a > 0) & (x == 0), _at_end(a, 1.0, order), math.nan))
@@ -218,7 +219,7 @@ def _between(a: Array, b: Array, x: Array) -> Any:
 
 
 def betainc_slope(a: Array, b: Array, x: Array, i: int, j: int) -> Any:
-    """Return the derivative of betainc(a, b, x) of orders i in a and j in b, where i + j is from 1 on."""
+    """Return the derivative of betainc(a, b, x) of orders i in a and j in b, i + j >= 1: 0 at x = 0 and 1, and nan outside."""
     check_order("betainc_slope", i + j)
     ends = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
     return evaluate_inside(lambda a, b, x: betainc_derivative(a, b, x, i, j), _between(a, b, x), ends, a, b, x)

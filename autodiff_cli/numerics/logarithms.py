@@ -17,9 +17,9 @@ from autodiff_cli.numerics.decompositions import BRANCH_REST, FROM_BRANCH
 from autodiff_cli.numerics.factorials import lgamma, stirling_tail
 
 _BRANCH = -1 / math.e
-_MOST_P = 0.3
+_MOST_P = 0.3  # up to which the power series of W at the branch point has all digits
 _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
-_STEPS = 15
+_STEPS = 15  # of the recurrence to arguments for which Stirling's formula has all digits
 
 
 @np.errstate(all="ignore")
@@ -58,7 +58,7 @@ def share(x: Array, y: Array, base: float) -> Any:
 
 @np.errstate(all="ignore")
 def _lambertw(x: Array, k: int, shift: int) -> Any:
-    """Return branch k (0 or -1) of W, plus ``shift``; W + 1 has all digits near the branch point at -1/e.
+    """Return branch k (0 or -1) of W, plus a ``shift`` of 0 or 1; W + 1 has all digits near the branch point at -1/e.
 
     There it is a power series in p = sqrt(2*(e*x + 1)).
     """
@@ -105,7 +105,7 @@ def _deviance(x: Array, mean: Array) -> Any:
 
 @np.errstate(all="ignore")
 def _factorial_tail(x: Array) -> Any:
-    """Return the difference between log(x!) and Stirling's formula for x > 0."""
+    """Return the difference between log(x!) and Stirling's formula for x > 0, by a recurrence for x < 15."""
     total: Any = 0.0
     for i in range(_STEPS):
         total = total + ((x + i + 0.5) * np.log1p(1 / (x + i)) - 1)
@@ -114,7 +114,7 @@ def _factorial_tail(x: Array) -> Any:
 
 @np.errstate(all="ignore")
 def binomial_values(k: Array, rest: Array, p: Array, other: Array) -> Any:
-    """Return the logarithm of the probability of k successes and ``rest`` failures, whose probabilities are p and ``other``."""
+    """Return the logarithm of the probability of k successes and ``rest`` failures of probabilities p and ``other`` = 1 - p."""
     n = k + rest
     tails = _factorial_tail(n) - _factorial_tail(k) - _factorial_tail(rest)
     middle = tails - _deviance(k, n * p) - _deviance(rest, n * other) + 0.5 * np.log(n / (k * rest)) - _LOG_ROOT_2_PI

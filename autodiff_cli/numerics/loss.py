@@ -80,7 +80,7 @@ def binary_cross_entropy(x: Array, target: Array, reduction: str) -> Any:
 
 
 def classes_of(target: Value, shape: Shape, ignored: int) -> tuple[Positions, Mask | None]:
-    """Return the classes of the rows of x, whose shape is given, and the mask of the rows with a class: ``None`` for all.
+    """Return the classes of the rows of x, of the given shape, and the mask of rows with a class: ``None`` if all have one.
 
     A row without a class has the class ``ignored`` in the target, and the class 0 in the result.
     """
@@ -116,7 +116,7 @@ def _check_class_shape(shape: Shape, x_shape: Shape) -> None:
 
 
 def class_key(classes: Positions, shape: Shape) -> tuple[Any, ...]:
-    """Return the NumPy index of the elements of x that belong to the classes."""
+    """Return the NumPy index of the elements of x that belong to the classes; in a vector, that is one element."""
     if len(shape) == 1:
         return (int(classes),)
     grid: list[Any] = list(np.indices(classes.shape, sparse=True))
@@ -124,7 +124,7 @@ def class_key(classes: Positions, shape: Shape) -> tuple[Any, ...]:
 
 
 def weight_of_row(classes: Positions, valid: Mask | None, reduction: str) -> float:
-    """Return the weight of one row with a class in the reduced loss."""
+    """Return the weight of one row with a class in the reduced loss; ``valid`` is as in ``classes_of``."""
     return 1 / max(classes.size if valid is None else int(np.sum(valid)), 1) if reduction == "mean" else 1.0
 
 

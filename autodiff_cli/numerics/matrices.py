@@ -59,7 +59,7 @@ def _first_fault(routine: str) -> Callable[[Array], int]:
 
 
 def at_fault(name: str, x: Array, find: Callable[[Array], int]) -> tuple[str, int]:
-    """Return the prefix of PyTorch's message for the first faulty matrix of a batch, and the result of ``find`` for this matrix."""
+    """Return the prefix of PyTorch's message and the result of ``find`` for the first matrix where it is not 0, else n."""
     for i, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
         result = find(matrix)
         if result:
@@ -132,7 +132,7 @@ def half_lower(n: int, dtype: DTypeLike) -> Any:
 
 
 def pinv(x: Array, rtol: float | None) -> Any:
-    """Return pseudo-inverses; singular values below ``rtol`` times the largest count as 0, by default as in PyTorch."""
+    """Return pseudo-inverses; singular values below ``rtol`` (by default, n times eps) times the largest count as 0."""
     check_matrix("linalg.pinv", x, square=False)
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
@@ -147,14 +147,14 @@ def matrix_exp(x: Array) -> Any:
 
 
 def minor_places(n: int) -> tuple[Any, Any, Any]:
-    """Return the rows and columns of all minors of an n by n matrix, and their signs."""
+    """Return the rows and columns of all minors [i, j] of an n by n matrix, as broadcasting indices, and their signs."""
     rest = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64).reshape(n, n - 1)
     places = np.arange(n)
     return rest[:, None, :, None], rest[None, :, None, :], (-1.0) ** (places[:, None] + places)
 
 
 def minor_key(n: int, count: int) -> tuple[Any, ...]:
-    """Return the NumPy index of the elements of all minors of a number of matrices."""
+    """Return the NumPy index of the elements of all minors of ``count`` matrices of n rows."""
     rows, columns, _ = minor_places(n)
     return np.arange(count).reshape(-1, 1, 1, 1, 1), rows, columns
 
@@ -165,7 +165,7 @@ def minor_signs(x: Value) -> Any:
 
 
 def is_sound(x: Value) -> bool:
-    """Return whether all matrices of a batch are finite and well conditioned."""
+    """Return whether all matrices of a batch are finite and well conditioned; those without elements are."""
     data = array_of(x)
     if not np.all(np.isfinite(data)):
         return False
@@ -245,7 +245,8 @@ def qr(x: Array, mode: str) -> Any:
 def ranks(x: Array, atol: float | None, rtol: float | None, hermitian: bool) -> Any:
     """Return the numbers of singular values above the larger of ``atol`` and ``rtol`` times the largest one.
 
-    Symmetric matrices (``hermitian``) have the absolute values of their eigenvalues instead.
+    By default ``rtol`` is the length times eps, or 0 beside an ``atol``.  Symmetric matrices (``hermitian``) have the absolute
+    values of their eigenvalues instead.
     """
     if x.ndim < 2:
         raise ShapeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
@@ -330,7 +331,7 @@ def einsum(x: Array, y: Array, of_x: Labels, of_y: Labels, of_out: Labels) -> An
 
 
 def addmm(x: Array, mat1: Array, mat2: Array, beta: Number, alpha: Number) -> Any:
-    """Return beta*x + alpha*(mat1 @ mat2), where x may broadcast to the shape of the product."""
+    """Return beta*x + alpha*(mat1 @ mat2), where x may broadcast to the product; factors of 1 keep integers and save time."""
     if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
         shapes = " and ".join("x".join(map(str, m.shape)) for m in (mat1, mat2))
         raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")

@@ -82,7 +82,7 @@ def is_matrix_order(p: Number | str) -> bool:
 
 
 def corner(x: Array, p: Number | str | None) -> Any:
-    """Return a mask of the elements at which the norm of order ``p`` is not differentiable."""
+    """Return a mask of elements where the norm of order ``p`` has a kink: ties (infinity), zeros (p < 2), or all if all are 0."""
     size, order = np.abs(x), order_of(p)
     if math.isinf(order):
         return (size == (size.max() if order > 0 else size.min())) & (np.count_nonzero(size == size.max()) > 1)
@@ -91,7 +91,7 @@ def corner(x: Array, p: Number | str | None) -> Any:
 
 @np.errstate(all="ignore")
 def logsumexp(x: Array, dim: Dims, keepdim: bool) -> Any:
-    """Return log(sum(exp(x))) along dimensions; the largest element is subtracted first, so that exp does not overflow."""
+    """Return log(sum(exp(x))) along dimensions; the largest element, if finite, is subtracted first against overflow."""
     x = as_float(x)
     axes = dimensions(dim, x.ndim)
     largest = np.max(x, axis=axes, keepdims=True, initial=-math.inf)

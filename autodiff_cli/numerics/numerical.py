@@ -28,7 +28,7 @@ def some_whole(x: Value, q: Value, dim: int | None) -> Any:
 
 
 def neighbour_key(dim: int, later: bool) -> Key:
-    """Return the index of all elements but the first (``later``), or but the last, along a dimension."""
+    """Return the index of all elements but the first (``later``), or but the last, along a dimension, not a negative one."""
     return (*(slice(None),) * dim, slice(1, None) if later else slice(None, -1))
 
 

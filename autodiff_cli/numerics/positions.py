@@ -67,7 +67,7 @@ def slices_at(dim: int, index: Positions) -> tuple[Any, ...]:
 
 
 def checked_slices(name: str, shape: Shape, dim: int, index: Positions) -> tuple[int, Any]:
-    """Return the dimension from the front, and the positions as a vector.
+    """Return the dimension from the front, and the positions as a vector; a number has one position.
 
     Raises:
         IndexOutOfRange: if the positions are not a number or a vector, or one is out of range.
@@ -111,6 +111,7 @@ def size_of(shape: Shape) -> int:
 
 
 def is_place(shape: Shape, dim: int, index: int) -> bool:
+    """Return whether a position, which may count from the end, exists along a dimension; a number has none."""
     return bool(shape) and -shape[dimension(dim, len(shape))] <= index < shape[dim]
 
 

@@ -86,6 +86,7 @@ def recurrence(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
 
 
 def prod(x: Array, dim: int | None, keepdim: bool) -> Any:
+    """Return products along a dimension; ``None`` is all dimensions."""
     at: Any = None if dim is None else dimension(dim, x.ndim)
     keepdims: Any = bool(keepdim)
     return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=keepdims)[()]
@@ -106,12 +107,12 @@ def std(x: Array, dim: Dims, correction: Number, keepdim: bool) -> Any:
 
 
 def dims_alone(dim: Dims | bool) -> Dims:
-    """Return dimensions, which PyTorch's older parameter ``unbiased`` may replace."""
+    """Return dimensions; a boolean in their place is PyTorch's older parameter ``unbiased``, for all dimensions."""
     return None if isinstance(dim, bool) else dim
 
 
 def correction_of(name: str, dim: Dims | bool, unbiased: bool | None, correction: Number | None) -> Number:
-    """Return the correction of a variance, 1 by default; it may be given as ``unbiased``, also in place of dimensions.
+    """Return the correction of a variance, by default 1; ``unbiased``, or a boolean in place of dimensions, gives 1 or 0.
 
     Raises:
         ArgumentError: if both are given.

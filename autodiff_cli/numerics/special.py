@@ -16,7 +16,7 @@ _ROOT_HALF, _ROOT_PI, _ROOT_2_PI = math.sqrt(0.5), math.sqrt(math.pi), math.sqrt
 
 _erfcx, _erfinv, _ndtri, _dawsn, _wofz = map(from_scipy, ("erfcx", "erfinv", "ndtri", "dawsn", "wofz"))
 _STEP = decompositions.STEP
-_LEAST_FAR = 2.5
+_LEAST_FAR = 2.5  # abs(z) from which the quadrature of the Faddeeva function does not lose digits
 erf = from_math(math.erf, "erf")
 _erfc_values = from_math(math.erfc, "erfc")
 _ndtr_middle = from_math(lambda x: math.erfc(-x * _ROOT_HALF) / 2, "ndtr")
@@ -47,6 +47,7 @@ def erfinv_slope(x: Array) -> Any:
 
 @np.errstate(all="ignore")
 def ndtr(x: Array) -> Any:
+    """Return the cumulative normal distribution, from ``erfcx`` for x < -2, where ``erfc`` of an array loses digits."""
     return replace_where(_ndtr_middle(x), x < -2, lambda x: _erfcx(x * -_ROOT_HALF) * bell(x, 0.5) / 2, x)
 
 
@@ -60,7 +61,7 @@ def hazard(x: Array) -> Any:
 
 @np.errstate(all="ignore")
 def _fraction(t: Array, first: int) -> Any:
-    """Return first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t >= 3."""
+    """Return first/(t + (first + 1)/(t + (first + 2)/(t + ...))), for t >= 3, where 60 terms suffice."""
     value: Array | float = 0.0
     for k in range(first + 60, first - 1, -1):
         value = k / (t + value)
@@ -130,7 +131,7 @@ def sinc(x: Array, order: int) -> Any:
 
 
 def _far(z: Array, order: int, sign: int) -> Any:
-    """Return the derivative of the asymptotic series of f, divided by c/2."""
+    """Return the derivative of an order of the asymptotic series of f, where f' = sign*(2*z*f - c), divided by c/2."""
     inverse = 1 / z
     square = -sign * (inverse * inverse)
     total: Any = 0.0
@@ -142,7 +143,7 @@ def _far(z: Array, order: int, sign: int) -> Any:
 
 
 def _near(value: Array, z: Array, order: int, sign: int, constant: complex) -> Any:
-    """Return the derivative from the value of the function, by the recurrence f[n + 1] = sign*(2*z*f[n] + 2*n*f[n - 1])."""
+    """Return the derivative from the ``value``: f[1] = sign*(2*z*f - constant), f[n + 1] = sign*(2*z*f[n] + 2*n*f[n - 1])."""
     previous, current = value, sign * (2 * z * value - constant)
     for n in range(1, order):
         previous, current = current, sign * (2 * z * current + 2 * n * previous)
@@ -150,7 +151,7 @@ def _near(value: Array, z: Array, order: int, sign: int, constant: complex) -> A
 
 
 def _derivative(values: Any, sign: int, constant: float) -> Any:
-    """Return the forward computation of the derivative of a real function for which SciPy computes the ``values``."""
+    """Return the function (x, order) of the derivatives of a real f with f' = sign*(2*x*f - constant), given its ``values``."""
 
     @np.errstate(all="ignore")
     def forward(x: Array, order: int) -> Any:
@@ -205,7 +206,7 @@ def _bells(z: Array, order: int) -> list[Any]:
 
 
 def _pole(z: Array, shift: Array, order: int) -> Any:
-    """Return the derivative of 2*exp(-z**2)/(1 - exp(2*pi*i*(shift - z/h))), the correction of the sum for its pole at a node."""
+    """Return the derivative of 2*exp(-z**2)/(1 - exp(2*pi*i*(shift - z/h))), the correction for the pole; shift is 0 or 1/2."""
     rate = -2j * math.pi / _STEP
     b = 1 / (1 - np.where(shift == 0, 1.0, -1.0) * np.exp(rate * z))
     bells, total, polynomial = _bells(z, order), 0.0 * z, [0.0, 1.0]
@@ -254,7 +255,7 @@ def _scaled(value: Any, scale: Array, order: int) -> Any:
 
 
 def _beyond(z: Array, scale: Array, order: int) -> Any:
-    """Return the derivative of w(z/scale)/scale for z in the upper half plane, with abs(z) > 2.5*scale."""
+    """Return the derivative of w(z/scale)/scale for z in the upper half plane, with abs(z) > 2.5*scale; 0 at infinity."""
     place = np.abs(z.real) / np.where(scale == 0, 1.0, scale) / _STEP
     place = place - np.floor(place)
     shift = np.where((place >= 0.25) & (place <= 0.75), 0.0, 0.5)
@@ -262,7 +263,7 @@ def _beyond(z: Array, scale: Array, order: int) -> Any:
     value = _integral(z / size, scale / size, shift, order)
     value = _complex(_scaled(value.real, size, order), _scaled(value.imag, size, order))
     value[np.isinf(size)] = 0.0
-    near = (z.imag < scale * (math.pi / _STEP)) & (np.abs(z.real) < 28 * scale)
+    near = (z.imag < scale * (math.pi / _STEP)) & (np.abs(z.real) < 28 * scale)  # beyond, exp(-z**2) underflows
     if np.any(near):
         unit = scale[near]
         value[near] += _scaled(_pole(z[near] / unit, shift[near], order), unit, order)
