@@ -66,14 +66,14 @@ def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> A
 
 
 def _with_dimensions(x: Value, ndim: int) -> Any:
-    """Add dimensions of length 1 until there are ``ndim``; a vector becomes a row, as in ``vstack`` and ``dstack``."""
+    """Add dimensions of length 1 up to ``ndim``: in front of a vector, behind a matrix, as in ``vstack`` and ``dstack``."""
     while len(x.shape) < ndim:
         x = reshape(x, (1,)) if not x.shape else unsqueeze(x, 0 if len(x.shape) == 1 else 2)
     return x
 
 
 def _tensors_to_join(name: str, tensors: tuple[Value, ...], ndim: int) -> list[Any]:
-    """Return the tensors that are to be joined, with at least ``ndim`` dimensions."""
+    """Return the tensors that are to be joined, of which there must be one, with at least ``ndim`` dimensions."""
     parts = tensor_list(name, "tensors", tensors)
     if not parts:
         raise ArgumentError(f"{name} expects a non-empty TensorList")
@@ -191,12 +191,7 @@ def dsplit(x: Value, indices_or_sections: Wholes) -> Any:
     return _split_evenly("dsplit", x, indices_or_sections, 3, 2)
 
 
-def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
-    """Return the windows of the given size along a dimension, at distances of ``step``, along a new last dimension."""
-    return unfold(self, dimension, size, step)
-
-
-add_methods(unfold=_unfold)
+add_methods(unfold=lambda self, dimension, size, step: unfold(self, dimension, size, step))  # PyTorch's names of the arguments
 
 
 def _each_at_least(x: Any, more: tuple[Any, ...], ndim: int) -> Any:

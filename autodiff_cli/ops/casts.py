@@ -69,7 +69,7 @@ _DEVICES = ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
 
 
 def check_device(place: DeviceLike | int) -> None:
-    """Accept the only device.
+    """Accept the only device, or ``None``; a number is that of a graphics processor.
 
     Raises:
         ArgumentError: if the device is not the CPU.
@@ -100,7 +100,7 @@ def _to(
     copy: bool = False,
     memory_format: object = None,
 ) -> Tensor:
-    """Convert the tensor to a type; also accepts the device ``cpu``, or another tensor, whose type is used."""
+    """Convert the tensor to a type, or that of another tensor; also accepts the device ``cpu``.  ``copy`` forces a new tensor."""
     for one in arguments:
         if isinstance(one, Tensor):
             dtype = one._data.dtype
@@ -142,7 +142,7 @@ def _cuda(self: Tensor, device: str | int | None = None, non_blocking: bool = Fa
 
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
-    """Return the distances between neighbouring elements along each dimension or one dimension, in elements."""
+    """Return the distances, in elements, between neighbours along each dimension, as a tuple, or along ``dim``, as a number."""
     array = np.asarray(self._data)
     steps = tuple(step // array.itemsize for step in array.strides)
     return steps if dim is None else steps[dim]
@@ -256,7 +256,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 
 def _type_of_number(value: Any) -> DType:
-    """Return the type of a plain number in arithmetic."""
+    """Return the type of a plain number in arithmetic: booleans and int64 for Python's, and the default type for a float."""
     if not isinstance(value, (bool, int, float)):
         raise DtypeError(f"result_type takes tensors and numbers, not {type_name(value)}")
     return default_type() if isinstance(value, float) else np.dtype(type(value))

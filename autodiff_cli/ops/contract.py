@@ -23,7 +23,7 @@ from autodiff_cli.ops.shape import reshape, tensor_list
 
 
 def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], list[int]]:
-    """Return the labels of each operand and of the result as integers; negative labels represent '...'."""
+    """Return the labels of each operand (of the given numbers of dimensions) and of the result; negative ones stand for '...'."""
     operands, arrow, output = equation.replace(" ", "").partition("->")
     inputs = operands.split(",")
     if len(inputs) != len(ndims):
@@ -49,7 +49,7 @@ def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], 
 
 
 def _result_labels(text: str, hidden: int, labels: list[list[int]]) -> list[int]:
-    """Return the labels of the result that an equation names; each is one of the labels of the operands."""
+    """Return the labels of the result that an equation names, each that of an operand; '...' stands for ``hidden`` dimensions."""
     out = _labels_of(text, hidden)
     for label in out:
         if out.count(label) > 1:
@@ -75,7 +75,7 @@ def _labels_of(text: str, hidden: int) -> list[int]:
 
 
 def _without_repeats(x: Value, labels: list[int]) -> tuple[Any, list[int]]:
-    """Take the diagonal of an operand along each repeated label, so that every label occurs once."""
+    """Take the diagonal of an operand along each repeated label; return it with the labels left, each of which occurs once."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -90,13 +90,13 @@ def _without_repeats(x: Value, labels: list[int]) -> tuple[Any, list[int]]:
 
 
 def _sum_unneeded(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, list[int]]:
-    """Sum an operand over the labels that are not in ``needed``."""
+    """Return an operand summed over the labels that are not in ``needed``, and its labels left."""
     alone = [i for i, label in enumerate(labels) if label not in needed]
     return (sum(x, alone), [label for label in labels if label in needed]) if alone else (x, labels)
 
 
 def _unstretched(x: Value, of_x: list[int], y: Value, of_y: list[int]) -> tuple[Any, list[int]]:
-    """Remove dimensions of length 1 that would broadcast against ``y``, because the VJP rule does not sum over such dimensions."""
+    """Return x and its labels without dimensions of length 1 that would broadcast to y, over which the VJP rule does not sum."""
     lengths = dict(zip(of_y, y.shape, strict=True))
     stretched = [i for i, label in enumerate(of_x) if x.shape[i] == 1 != lengths.get(label, 1)]
     if stretched:
@@ -122,7 +122,7 @@ def einsum(equation: str, *operands: Value) -> Any:
     parts, labels = map(list, zip(*map(_without_repeats, parts, labels), strict=True))
     result, of_result = parts[0], labels[0]
     for i in range(1, len(parts)):
-        later = {label for each in labels[i + 1 :] for label in each} | set(out)
+        later = {label for each in labels[i + 1 :] for label in each} | set(out)  # the labels that are still needed
         other, of_other = _unstretched(parts[i], labels[i], result, of_result)
         result, of_result = _unstretched(result, of_result, other, of_other)
         result, of_result = _sum_unneeded(result, of_result, later | set(of_other))
@@ -131,7 +131,7 @@ def einsum(equation: str, *operands: Value) -> Any:
         of_product = out if i == len(parts) - 1 else [label for label in both if label in later]
         numbers = [tuple(map(both.index, each)) for each in (of_result, of_other, of_product)]
         result, of_result = contracted(result, other, *numbers), of_product
-    if len(parts) == 1:
+    if len(parts) == 1:  # no product has summed it
         result, of_result = _sum_unneeded(result, of_result, set(out))
     return _in_order(result, of_result, out)
 
@@ -213,6 +213,7 @@ def _product_in_cheapest_order(parts: list[Any]) -> Any:
     """Return the product in the order with the fewest multiplications, by dynamic programming over the products of neighbours."""
     n = len(parts)
     sizes = [part.shape[0] for part in parts] + [parts[-1].shape[1]]
+    # The multiplications of parts[i:j], and the last split k into parts[i:k] and parts[k:j].
     costs: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, None) for i in range(n)}
     for length in range(2, n + 1):
         for i in range(n - length + 1):
@@ -242,7 +243,7 @@ cross_along.__name__ = "linalg.cross"
 
 @declare.described
 def cross(x: Value, y: Value, dim: Dims = None) -> Any:
-    if dim is None:
+    if dim is None:  # the first dimension of length 3
         if 3 not in x.shape:
             raise ShapeError("no dimension of size 3 in input")
         dim = tuple(x.shape).index(3)

@@ -35,7 +35,7 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
 
 
 def _unique_results(parts: TensorFunction, x: Value, dim: int | None, inverse: bool, counts: bool) -> Any:
-    """Return the unique values, followed by the positions and the counts that were requested."""
+    """Return the values alone, or a tuple of them and of the ``inverse`` positions and the ``counts`` that are requested."""
     values = parts(x, "values", dim)
     more = [parts(x, part, dim) for part, wanted in (("inverse", inverse), ("counts", counts)) if wanted]
     return (values, *more) if more else values
@@ -68,7 +68,7 @@ def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str
     total = scatter_add(start, at, index, src)
     if reduce == "sum":
         return total
-    number = np.full(tuple(x.shape), 1 if include_self else 0, np.int64)
+    number = np.full(tuple(x.shape), 1 if include_self else 0, np.int64)  # of elements in each sum
     add_at(number, gather_key(tuple(x.shape), at, index), np.ones(index.shape, np.int64))
     number = np.maximum(number, 1)
     return total // number if array_of(total).dtype.kind in "iub" else total / number.astype(array_of(total).dtype)

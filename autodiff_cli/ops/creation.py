@@ -91,7 +91,7 @@ def tensor(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = N
 
 
 def _element_of(x: Tensor) -> Any:
-    """Return the only element of a tensor in a list, as PyTorch does; a tensor with several elements is unchanged."""
+    """Return the only element of a tensor in a list, with PyTorch's warning if it requires grad; other tensors are unchanged."""
     if x.numel() != 1:
         return x
     if x.requires_grad and is_recording():
@@ -117,7 +117,7 @@ def as_tensor(data: Data, dtype: DTypeLike | None = None, device: DeviceLike = N
 
 
 def asarray(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
-    """Return ``as_tensor(data)``, or a copy."""
+    """Return ``as_tensor(data)``, or with ``copy`` a new tensor; ``None`` and false share the memory where possible."""
     return new_tensor(data, False, dtype) if copy else as_tensor(data, dtype, device)
 
 
@@ -134,7 +134,7 @@ def ones(*size: Wholes, **options: Unpack[Options]) -> Tensor:
 @declare.described
 def full(size: Wholes, fill_value: Number, **options: Unpack[Options]) -> Tensor:
     shape = shape_of("full", (size if isinstance(size, (list, tuple)) else (size,),))
-    has_type = options.get("dtype") is not None or isinstance(fill_value, float)
+    has_type = options.get("dtype") is not None or isinstance(fill_value, float)  # else the type is that of the fill value
     return leaf_of("full", np.full(shape, fill_value, _dtype_of(options) if has_type else None), options)
 
 
@@ -196,7 +196,7 @@ def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]
 
 
 def _triangle_positions(name: str, row: int, col: int, inside: Callable[..., Any], options: Options) -> Tensor:
-    """Return the positions of the elements of a matrix that satisfy ``inside(row, column)``."""
+    """Return the rows and the columns (in two rows, int64 by default) of the elements that satisfy ``inside(row, column)``."""
     i, j = np.ogrid[tuple(slice(length) for length in shape_of(name, (row, col)))]
     dtype = options.get("dtype")
     return leaf_of(name, np.stack(np.nonzero(inside(i, j))).astype(np.int64 if dtype is None else as_dtype(dtype)), options)

@@ -51,11 +51,11 @@ def matrix_power(x: Value, n: int) -> Any:
         check_matrix("linalg.matrix_power", array_of(x))
     base = inv(x) if n < 0 else x
     result = None
-    for bit in reversed(bin(abs(n))[2:]):
+    for bit in reversed(bin(abs(n))[2:]):  # the binary digits, the lowest first
         if bit == "1":
             result = base if result is None else matmul(result, base)
         base = base if abs(n) < 2 else matmul(base, base)
-    return x * 0.0 + np.eye(x.shape[-1], dtype=x.dtype) if result is None else result
+    return x * 0.0 + np.eye(x.shape[-1], dtype=x.dtype) if result is None else result  # the identity in the graph, for n = 0
 
 
 class LeastSquares(NamedTuple):
@@ -76,10 +76,10 @@ def lstsq(A: Value, B: Value, rcond: Number | None = None, driver: str | None = 
         )
     solution = matmul(pinv(A, rcond), B)
     rows, columns = A.shape[-2:]
-    if type(A) is not Tensor:  # an array, or a tensor of a transformation, which does not have a rank
+    if type(A) is not Tensor:  # an array, or a tensor of a transformation, which does not have a rank: the solution alone
         return solution
     rank = np.linalg.matrix_rank(A._data) if rcond is None else np.linalg.matrix_rank(A._data, rtol=rcond)
-    empty = tensor_on(np.zeros(0, A._data.dtype))
+    empty = tensor_on(np.zeros(0, A._data.dtype))  # as PyTorch: no singular values; residuals if A has full rank and more rows
     fits = rows > columns and bool(np.all(rank == columns))
     left = matmul(A, solution) - B
     residuals = sum(left * left, -2 if len(B.shape) > 1 else -1) if fits else empty

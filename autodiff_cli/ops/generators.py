@@ -65,7 +65,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Return the state as a tensor of whole numbers."""
+        """Return seven int64: seed, whether half a word is left, that half, and state and increment with the low words first."""
         state: Any = self.numpy.bit_generator.state
         words = [self._seed, state["has_uint32"], state["uinteger"]]
         for number in (state["state"]["state"], state["state"]["inc"]):

@@ -122,20 +122,21 @@ def _converted_part(part: object) -> Any:
         array = array.astype(np.int64)
     if array.dtype == np.uint8:  # a mask, as in PyTorch before it had booleans
         array = array.astype(np.bool_)
-    if array.dtype.kind not in "ib" or (is_tensor and array.dtype.itemsize == 2) or array.dtype == np.int8:
+    is_short = (is_tensor and array.dtype.itemsize == 2) or array.dtype == np.int8  # PyTorch does not index with these types
+    if array.dtype.kind not in "ib" or is_short:
         raise IndexOutOfRange("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
 
 
 def _dimensions_taken(part: object) -> int:
-    """Return the number of dimensions that a part of an index consumes."""
+    """Return the number of dimensions that a part of an index consumes; those of ``...`` depend on the rest, and count as 0."""
     if isinstance(part, np.ndarray):
         return part.ndim if part.dtype.kind == "b" else 1
     return int(part is not None and part is not ...)
 
 
 def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    """Replace ``...`` with full slices."""
+    """Replace the first ``...`` with full slices for the dimensions that no part takes; omit any further one."""
     taken, ndim = sum(map(_dimensions_taken, parts)), len(shape)
     dots = [i for i, part in enumerate(parts) if part is ...]
     if taken > ndim:

@@ -93,7 +93,7 @@ def change(tensor: Tensor, compute: Callable[[Tensor], Tensor], one_value: bool 
 
 
 def _old_value(tensor: Tensor, recording: bool | None) -> Tensor:
-    """Return a copy of the values before a change, with the history of the tensor if operations are recorded."""
+    """Return a copy of the values before a change, with the history of the tensor if it has one and operations are recorded."""
     old = tensor_on(np.array(tensor._data)[()])
     if recording and tensor._requires_grad:
         edge: Any = tensor._edge
@@ -119,11 +119,9 @@ def _check_result(result: Tensor, tensor: Tensor) -> None:
 
 def _overlaps(array: Array) -> bool:
     """Return whether several elements of an array are one number in memory."""
-    return (
-        0 in array.strides
-        and array.size > 0
-        and any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
-    )
+    if 0 not in array.strides or not array.size:
+        return False
+    return any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
 
 
 def _writable_target(tensor: Tensor, one_value: bool) -> Array | None:
@@ -182,7 +180,7 @@ def reshape_in_place(tensor: Tensor, name: str, compute: Callable[[Tensor], Tens
 
 
 def _node_type_numbered(kind: type[Node], number: int) -> type[Node]:
-    """Return the class of nodes with the next name: ``TBackward1`` for ``TBackward0``."""
+    """Return the class of nodes with a number added to its name: ``TBackward1`` for ``TBackward0`` and 1."""
     name = f"{kind.__name__[:-1]}{int(kind.__name__[-1]) + number}"
     if name not in _NUMBERED:
         _NUMBERED[name] = type(name, (kind,), {"__slots__": ()})
@@ -291,7 +289,7 @@ def _broadcasts(shape: Shape, target: Shape) -> bool:
 
 
 def _without_leading_ones(value: Value, ndim: int) -> Any:
-    """Return a tensor without leading dimensions of length 1 that are more than ``ndim``, which PyTorch ignores."""
+    """Return a tensor without the dimensions in front of the last ``ndim`` if all have length 1, which PyTorch ignores."""
     extra = len(value.shape) - ndim
     return reshape(value, value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 

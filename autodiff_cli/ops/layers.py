@@ -27,7 +27,7 @@ from autodiff_cli.ops.shape import reshape
 def _move_running_statistics(
     running_mean: Value | None, running_var: Value | None, x: Value, blocks: Shape, axes: Shape, momentum: float
 ) -> None:
-    """Move running statistics towards those of ``x`` over ``axes`` of ``blocks`` in place; they are not part of the graph."""
+    """Move running statistics, if not ``None``, in place towards those of x, reshaped to ``blocks``, over ``axes``."""
     data: Any = np.reshape(array_of(x), blocks) if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor) else None
     for running, statistic in ((running_mean, np.mean), (running_var, partial(np.var, ddof=1))):
         if isinstance(running, Tensor):
@@ -111,7 +111,7 @@ def one_hot(x: Positions, num_classes: int = -1) -> Any:
 
 
 def _allowed_pairs(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) -> Any:
-    """Return the mask of the pairs that take part; ``None`` if all do, or if the mask is a number for each pair."""
+    """Return the mask of the pairs (query, key) that take part; ``None`` if all do, or if ``attn_mask`` holds numbers to add."""
     if is_causal:
         if attn_mask is not None:
             raise GraphError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -150,7 +150,7 @@ def _repeated_heads(value: Value, query: Value) -> Any:
 def attention_weights(
     query: Value, key: Value, value: Value, attn_mask: Value | None, is_causal: bool, scale: float | None, enable_gqa: bool
 ) -> Any:
-    """Return the weights of the rows of ``value``; see ``scaled_dot_product_attention``."""
+    """Return the weights of the rows of ``value``, 0 for a query without any pair; see ``scaled_dot_product_attention``."""
     sizes = [len(part.shape) for part in (query, key, value)]
     if min(sizes) < 2:
         raise ShapeError(
@@ -168,7 +168,7 @@ def attention_weights(
         if attn_mask is None:
             return softmax(scores, -1)
         scores = scores + attn_mask
-        known = type(scores) is Tensor or isinstance(scores, np.ndarray)
+        known = type(scores) is Tensor or isinstance(scores, np.ndarray)  # a trace does not know which rows have a pair
         has_pair = np.any(array_of(scores) > -math.inf, -1, keepdims=True) if known else np.True_
     else:
         has_pair = np.any(np.asarray(array_of(allowed)), -1, keepdims=True)

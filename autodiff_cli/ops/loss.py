@@ -71,6 +71,7 @@ def cross_entropy(
         return loss
     classes, valid = classes_of(target, tuple(x.shape), ignore_index)
     count = _class_count(x)
+    # The loss of equal target probabilities, times the number of classes, reduced like ``loss``.
     spread = -sum(logarithms if weight is None else logarithms * _class_weight_shape(weight, x, dim), dim)
     spread = spread if valid is None else where(valid, spread, 0.0)
     if reduction != "none":
@@ -89,7 +90,7 @@ def _class_weight_shape(weight: Value, x: Value, dim: int) -> Any:
 def _of_probabilities(
     logarithms: Value, target: Value, reduction: str, weight: Value | None, label_smoothing: float, dim: int
 ) -> Any:
-    """Return the cross entropy of target probabilities, given the logarithms of the probabilities."""
+    """Return the cross entropy of target probabilities; classes are along ``dim``, and a mean is over the rows, not weights."""
     known_reduction(reduction)
     shape = logarithms.shape
     if label_smoothing:

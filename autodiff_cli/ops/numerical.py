@@ -44,7 +44,7 @@ def _line_through(x: Value, low: Value, high: Value, left: Value, right: Value) 
 
 
 def _interpolated_by_conditions(x: Value, xp: Value, fp: Value) -> Any:
-    """Interpolate with one condition for each point, where the segment of x is not known."""
+    """Interpolate with one condition for each inner point, where a trace does not know the segment of x."""
     count = xp.shape[0]
     value = _line_through(x, xp[count - 2], xp[count - 1], fp[count - 2], fp[count - 1])
     for k in range(count - 2, 0, -1):
@@ -106,7 +106,7 @@ def _at_ranks(values: Value, ranks: Value) -> Any:
 
 
 def _difference_slopes(x: Value, spacing: Any, edge_order: int) -> Any:
-    """Return finite differences along the first dimension: averages of the slopes between points, weighted with the other width."""
+    """Return slopes along the first dimension: averages of those of both sides, weighted with the other width; see ``gradient``."""
     length = x.shape[0]
     if length < edge_order + 1:
         raise GraphError("torch.gradient expected each dimension size to be at least edge_order+1")

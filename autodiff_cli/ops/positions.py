@@ -62,7 +62,7 @@ def _has_elements(value: object) -> bool:
 
 
 def _key_and_source(x: Value, dim: int, index: Positions, src: Operand) -> tuple[tuple[Any, ...], Any]:
-    """Return the index of the places that a scatter writes to, and the part of the source that fits."""
+    """Return the index of the places that a scatter writes to, and the part of the source (or the number) that fits."""
     at = place_along(x.shape, dim, index)
     if not isinstance(src, (int, float)) and src.shape:
         if len(src.shape) != index.ndim or any(n > m for n, m in zip(index.shape, src.shape, strict=True)):

@@ -55,7 +55,7 @@ class RandomOptions(Options, total=False):
 
 
 def _sample(name: str, draw: Callable[[np.random.Generator], Any], options: RandomOptions, whole: bool = False) -> Tensor:
-    """Return the numbers that ``draw`` returns for a generator as a new leaf; ``whole`` if they are whole numbers."""
+    """Return the numbers that ``draw`` returns for a generator as a new leaf; ``whole`` ones have int64 by default, or any type."""
     random, dtype = drawing(name, options.pop("generator", None)), options.get("dtype")
     kind = as_dtype("int64" if dtype is None else dtype) if whole else _floating_dtype(name, dtype)
     return leaf_of(name, np.asarray(draw(random)).astype(kind), options)
@@ -243,11 +243,11 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
 def _draw_in_place(
     self: Tensor, name: str, draw: Callable[[np.random.Generator, Shape], Any], generator: Generator | None, whole: bool = False
 ) -> Tensor:
-    """Replace the elements by those that ``draw`` returns for a generator and a shape; ``whole`` if they are whole numbers."""
+    """Replace the elements by those that ``draw`` returns for a generator and a shape; ``whole`` ones fit tensors of any type."""
     kind = self._data.dtype
     if not whole:
         _floating_dtype(name, kind)
-    random, drawn = drawing(name, generator), getattr(rules, f"{name}values")
+    random, drawn = drawing(name, generator), getattr(rules, f"{name}values")  # such as ``uniform_values`` of ``uniform_``
     return change(self, lambda old: drawn(old, np.asarray(draw(random, tuple(old.shape))).astype(kind)[()]))
 
 
@@ -287,13 +287,15 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 def random_(self: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
     """Draw all elements as whole numbers from ``low`` to ``high - 1`` in place; a single bound is ``high``.
 
-    Without bounds, the numbers reach as far as the type holds all whole numbers.
+    Without bounds, the numbers reach as far as the type holds all whole numbers, but stay below the largest integer.
     """
     kind = self._data.dtype
-    if low is None:
-        bounds = 0, 2 if kind.kind == "b" else 2 ** np.finfo(kind).nmant * 2 + 1 if kind.kind == "f" else int(np.iinfo(kind).max)
-    else:
+    if low is not None:
         bounds = _checked_range("random_", *((0, low) if high is None else (low, high)))
+    elif kind.kind == "f":
+        bounds = 0, 2 ** (np.finfo(kind).nmant + 1) + 1
+    else:
+        bounds = 0, 2 if kind.kind == "b" else int(np.iinfo(kind).max)
     return _draw_in_place(self, "random_", lambda random, shape: random.integers(*bounds, shape), generator, True)
 
 

@@ -88,7 +88,7 @@ def contiguous(x: Value) -> Any:
 
 
 def _part_lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
-    """Return the lengths of the parts of ``split``: those of a list, or equal ones of which the last may be shorter."""
+    """Return the lengths of the parts of ``split``: those of a list, or equal ones but for the last; one of 0 for no elements."""
     length = length_along("split", x, dim)
     if not isinstance(split_size, int):
         if sum(split_size) != length or min(split_size, default=0) < 0:
