@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.errors import NotPrecise, UsageError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.precise.arithmetic import Arithmetic
-from autodiff_cli.precise.evaluator import Precise, precise
+from autodiff_cli.precise.evaluator import Precise, precise_tensor
 from autodiff_cli.precise.reference import Reference
 from tests.points import samples_of
 from tests.shell import run, streams
@@ -39,7 +39,7 @@ def _given(math: Arithmetic | None, op: FunctionInfo, sample: tuple[Any, ...]) -
         is_tensor = i < len(op.parameters) and op.parameters[i] in op.tensors and not isinstance(value, str) and value is not None
         plain = np.asarray(value).dtype.kind != "f" if is_tensor else True
         made.append(
-            value if plain and not is_tensor else ad.tensor(value) if plain or math is None else precise(math, np.array(value))
+            value if plain and not is_tensor else ad.tensor(value) if plain or math is None else precise_tensor(math, value)
         )
     return made
 

@@ -122,7 +122,7 @@ class Arithmetic:
         return self.result(x * y)
 
     def div(self, x: Real, y: Real) -> Number:
-        """Return x/y."""
+        """Return x/y; x/0 is infinite with the sign of x, and 0/0 is nan."""
         if y:
             return self.result(x / y)
         if not x or self.isnan(x):
@@ -151,7 +151,7 @@ class Arithmetic:
         return self.result(-size if odd and x < 0 else size)
 
     def exp(self, x: Real) -> Real:
-        """Return e**x."""
+        """Return e**x; infinity or 0 for arguments beyond ``MOST_EXPONENT``."""
         if not x or not self.finite(x) or self.mag(x) <= MOST_EXPONENT:
             value = self.context.exp(x)
             self.note_lost_digits(value, x)
@@ -163,7 +163,7 @@ class Arithmetic:
         return self.context.log(x) if x > 0 else -self.inf if x == 0 else self.nan
 
     def log1p(self, x: Real) -> Real:
-        """Return the logarithm of 1 + x."""
+        """Return the logarithm of 1 + x: -inf at -1, and nan below."""
         return self.context.log1p(x) if x > -1 else self.log(x + 1)
 
     def note_lost_digits(self, value: Real, x: Real) -> None:
@@ -174,7 +174,7 @@ class Arithmetic:
 
 
 def _operator(combine: Callable[[Arithmetic, Real, Real], _Result], reflected: bool = False) -> Callable[[Number, Any], _Result]:
-    """Return the method of a number for an operator; ``reflected`` exchanges the operands."""
+    """Return the method for an operator with a number or anything that converts to one; ``reflected`` exchanges the operands."""
 
     def operator(self: Number, other: Number | Real | float) -> Any:
         try:

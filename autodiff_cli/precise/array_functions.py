@@ -44,7 +44,7 @@ def _mean(x: Cells, dim: Dim, keepdim: bool) -> Any:
 
 
 def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
-    """Return the variance along dimensions, whose divisor is the count minus ``correction``."""
+    """Return the variance along dimensions, whose divisor is the count minus ``correction``, or 0 for a negative one."""
     rest = _array(x - _mean(x, dim, True))
     return _add(rest * rest, dim, keepdim) / max(count(x.shape, dim) - correction, 0)
 
@@ -64,13 +64,14 @@ def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
+    """Return log(sum(exp(x))) along dimensions, with the largest element factored out."""
     largest = _maximum(x, dim, True)
     total = np.log(_add(_array(np.exp(x - largest)), dim, True)) + largest
     return total if keepdim else np.squeeze(total, dimensions(dim, x.ndim))
 
 
 def _exact(x: Cells, value: float) -> Number:
-    """Return a number in the arithmetic of some cells."""
+    """Return a number in the arithmetic of some cells, of which there is at least one."""
     number: Number = x.flat[0].math.number(value)
     return number
 
@@ -87,7 +88,7 @@ def _logcumsumexp(x: Cells, dim: int) -> Cells:
 def _gaussian_elimination(matrix: Cells, right: Cells) -> tuple[Number | int, Cells]:
     """Return the determinant of a matrix and the solutions for right-hand sides, by elimination with partial pivoting.
 
-    A determinant of 0 has no solutions: the array then holds numbers without a meaning.
+    For a determinant of 0 the array of solutions holds numbers without a meaning; the determinant of no rows is the integer 1.
     """
     rows, right = matrix.copy(), right.copy()
     n, sign = len(rows), 1
@@ -111,6 +112,7 @@ def _gaussian_elimination(matrix: Cells, right: Cells) -> tuple[Number | int, Ce
 
 
 def _determinant(x: Cells) -> Cells:
+    """Return the determinants of matrices in batches, from eliminations without right-hand sides."""
     determinants = np.empty(x.shape[:-2], object)
     for place in np.ndindex(determinants.shape):
         determinants[place], _ = _gaussian_elimination(x[place], np.empty((x.shape[-1], 0), object))
@@ -118,7 +120,7 @@ def _determinant(x: Cells) -> Cells:
 
 
 def _solve(x: Cells, y: Cells) -> Cells:
-    """Return the solutions of linear equations in batches; the right-hand sides are vectors or matrices."""
+    """Return the solutions of linear equations in batches; right-hand sides are vectors or matrices, see ``is_vector``."""
     vector = is_vector(x.shape, y.shape)
     right = y[..., None] if vector else y
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
@@ -131,7 +133,7 @@ def _solve(x: Cells, y: Cells) -> Cells:
 
 
 def _inverse(x: Cells) -> Cells:
-    if not x.size:
+    if not x.size:  # there is no cell whose arithmetic the identity could have
         return x
     identity = np.eye(x.shape[-1]).astype(object) * _exact(x, 1.0)
     return _solve(x, np.broadcast_to(identity, x.shape))

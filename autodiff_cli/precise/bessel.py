@@ -33,7 +33,7 @@ def _power_series(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
 
 
 def bessel_k(mp: Arithmetic, v: Real, x: Real) -> Real:
-    """Return the modified Bessel function of the second kind of real order."""
+    """Return K_v(x), the modified Bessel function of the second kind, with its limits at 0 and infinity, or nan for x < 0."""
     v = abs(v)
     if mp.isnan(x) or mp.isnan(v) or x < 0:
         return mp.nan
@@ -44,9 +44,9 @@ def bessel_k(mp: Arithmetic, v: Real, x: Real) -> Real:
 
 def _at_present_precision(mp: Arithmetic, compute: Callable[[], Real]) -> Real:
     """Return the result of a function that raises the precision, rounded to the present precision."""
-    with mp.extraprec(0):
+    with mp.extraprec(0):  # restores the precision at its end
         value = compute()
-    return value * 1
+    return value * 1  # rounds
 
 
 def _difference_of_first_kinds(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
@@ -94,7 +94,7 @@ def _k_by_quadrature(mp: Arithmetic, v: Real, x: Real) -> Real:
 
 
 def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
-    """Return the Bessel function of the second kind of real order, where mpmath does not take long."""
+    """Return Y_v(x) with its limits at 0 and infinity, or nan for x < 0, where mpmath does not take long."""
     if mp.isnan(x) or x < 0 or not mp.finite(v):
         return mp.nan
     if not x or mp.isinf(x):
@@ -107,7 +107,7 @@ def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
 
 
 def _bessel_i_or_j(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
-    """Return I_v(x) (sign 1) or J_v(x) (sign -1)."""
+    """Return I_v(x) (sign 1) or J_v(x) (sign -1), or nan for x < 0 unless v is whole, where mpmath does not take long."""
     if not (mp.finite(v) and mp.finite(x)):
         raise NotPrecise("a Bessel function at infinity")
     if x < 0 and not mp.isint(v):
@@ -126,7 +126,7 @@ def _bessel_i_or_j(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
 
 
 def _airy(mp: Arithmetic, x: Real, name: str, derivative: int) -> Real:
-    """Return the Airy function ``airyai`` or ``airybi`` of mpmath, or its derivative."""
+    """Return mpmath's Airy function ``airyai`` or ``airybi`` (``name``), or its derivative of order 1, with limits at infinity."""
     if not mp.finite(x):
         return mp.nan if mp.isnan(x) or (x < 0 and derivative) else mp.zero if x < 0 or name == "airyai" else mp.inf
     if abs(x) > _LARGEST_PHASE:

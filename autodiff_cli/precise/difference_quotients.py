@@ -88,11 +88,11 @@ class Differences:
         self._second: _Run | None = None
 
     def _digits(self, steps: Steps) -> int:
-        """Return the number of digits with which the differences of the highest order with these steps are accurate."""
+        """Return the number of digits with which the highest order is accurate: each order loses those of a step, and 60 remain."""
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
     def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None, **rounding: Any) -> _Run:
-        """Return evaluations with a number of digits, at the inputs or at other ones; more digits need shorter steps."""
+        """Return evaluations at the inputs or at others, with shorter steps for more digits, and at 0 for the orders 1 and 2."""
         pairs = (steps, STEPS_AT_0 if self._order <= 2 else steps)
         usual, at_0 = ([exponent + self._more for exponent in pair] for pair in pairs)
         return _Run(self._evaluate, inputs or self.inputs, digits, usual, at_0, **rounding)
@@ -102,7 +102,7 @@ class Differences:
         """The evaluations, with enough digits that no sum of two floats loses a term."""
         if self._run is None:
             self._run = self._new_run(self._enough)
-            self._run.value(())
+            self._run.value(())  # an evaluation sets ``short``
             if self._run.math.short and self._enough < MOST_DIGITS:
                 self._enough = MOST_DIGITS + self._more + STEPS[1] * self._order
                 self._run = self._new_run(self._enough)
@@ -128,13 +128,13 @@ class Differences:
         return [_choose_confirmed(*pair) for pair in zip(slopes, self._second.slopes(index), strict=True)]
 
     def _is_certain(self, slope: Slope) -> bool:
-        """Return whether a derivative is undefined, or smooth, finite and more than rounding errors."""
+        """Return whether a derivative is undefined, or smooth, finite, and either 0 or more than rounding errors."""
         if slope.kind != "smooth" or self.math.isinf(slope.value):
             return slope.kind == "undefined"
         return not slope.central or bool(abs(slope.central) > slope.noise)
 
     def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
-        """Return the largest change of the derivative of each output element when all operations round like float64 operations.
+        """Return the largest change of each output element's derivative when all operations round as in float64; inf for nan.
 
         Args:
             index: the derivative to test.
@@ -151,7 +151,7 @@ class Differences:
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
-        """Return the largest magnitude of a derivative of element ``j`` with its variables scaled by ``1 ± distance``."""
+        """Return the largest magnitude of a derivative of element ``j``, but nan, with its variables scaled by ``1 ± distance``."""
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self.inputs)] for side in (-1, 1))
         sizes = [abs(self._new_run(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.isnan(size)), default=0.0)
@@ -183,7 +183,7 @@ class _Run:
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
         self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}
-        # Powers of 2, so that shifted inputs are exact.
+        # The larger and the smaller step of each input: powers of 2, so that shifted inputs are exact.
         self._steps = [
             [
                 mp.ldexp(1, (mp.mag(x) if x and self.math.finite(x) else 0) - round(exponent * floats.log2(10)))
@@ -207,9 +207,9 @@ class _Run:
         return self._known[moves]
 
     def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Quotient]:
-        """Return the difference quotients: one-sided for each element in ``sides``, central for the others."""
-        size = self.math.mpf(1)
-        parts = []
+        """Return the outputs' quotients with the larger step (0) or the smaller (1), central except to the ``sides`` (1 or -1)."""
+        size = self.math.mpf(1)  # of the divisor
+        parts = []  # for each element, the shifts (element, half steps, binomial coefficient) of its finite difference
         for i in dict.fromkeys(index):
             order, side = index.count(i), sides.get(i, 0)
             offsets = [(2 * k - order) if side == 0 else 2 * k * side for k in range(order + 1)]
@@ -221,7 +221,7 @@ class _Run:
             moves = tuple((i, offset, step) for i, offset, _ in choice if offset)
             weight = floats.prod(sign for _, _, sign in choice)
             terms.append([weight * value for value in self.value(moves)])
-        error = self.math.mpf(10) ** (20 - self.math.digits) / size
+        error = self.math.mpf(10) ** (20 - self.math.digits) / size  # evaluations may lose up to 20 digits
         return [
             Quotient(sum(several[1:], several[0]) / size, max(map(abs, filter(self.math.finite, several)), default=0) * error)
             for several in zip(*terms, strict=True)
@@ -237,7 +237,7 @@ class _Run:
         central = self._stencil(index, 0, {})
         elements = list(dict.fromkeys(index))
         corners = list(itertools.product((1, -1), repeat=len(elements)))
-        if len(index) > 2:
+        if len(index) > 2:  # all corners would need too many evaluations
             corners = [corners[0], corners[-1]]
         sided = [[self._stencil(index, step, dict(zip(elements, corner, strict=True))) for step in (0, 1)] for corner in corners]
         ratio = max((self._steps[i][0] / self._steps[i][1] for i in elements), default=mp.mpf(1)) if len(index) == 1 else mp.inf
@@ -248,7 +248,7 @@ class _Run:
                 continue
             slope = _classify(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio)
             if slope.kind == "jump":
-                left, right = (self.value(((index[0], side, 1),))[j] for side in (-2, 2))
+                left, right = (self.value(((index[0], halves, 1),))[j] for halves in (-2, 2))  # one smaller step away
                 slope = slope._replace(sides=(left, right))
             slopes.append(slope)
         return slopes
@@ -257,7 +257,8 @@ class _Run:
 def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
     """Return the limit of one-sided quotients with a larger and a smaller step, whose ratio is given.
 
-    It is nan outside of the domain, ``JUMP`` for quotients that grow like those of a jump, and ``None`` if there is none.
+    It is nan outside of the domain, ``JUMP`` for quotients that grow like those of a jump, and ``None`` if there is none: not
+    within 12 digits of each other, not shrinking by half (to 0), and not growing (to infinity) with one sign.
     """
     far, near = (quotient.value for quotient in quotients)
     if mp.isnan(far) or mp.isnan(near):
@@ -273,7 +274,7 @@ def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) ->
     if far and far * near < 0:
         return None
     growth = abs(near) / abs(far) if far else mp.inf
-    if growth > ratio * 0.9:
+    if growth > ratio * 0.9:  # like 1/step, up to rounding
         return JUMP
     return mp.sign(near) * mp.inf if growth > 1 else None
 
@@ -300,9 +301,9 @@ def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quo
     low, high = min(numbers), max(numbers)
     if mp.isinf(low) or mp.isinf(high):
         return slope("smooth", low) if low == high else slope("kink", sides=(low, high))
-    size = max(abs(low), abs(high)) * mp.mpf("1e-20")
+    size = max(abs(low), abs(high)) * mp.mpf("1e-20")  # a smaller difference of the sides comes from the steps
     apart = [max(quotients).value - min(quotients).value for quotients in zip(*pairs, strict=True)]
-    if high - low > size and apart[0] / 2 < apart[1] < apart[0] * 2:
+    if high - low > size and apart[0] / 2 < apart[1] < apart[0] * 2:  # the distance does not shrink with the step
         return slope("kink", sides=(low, high))
     everywhere = all(inside) and not mp.isnan(central.value)
     if everywhere and low == high == 0:
@@ -326,8 +327,7 @@ def _choose_confirmed(first: Slope, second: Slope) -> Slope:
 
     If a derivative, or a difference between the two sides, is much smaller in the second result, it was a rounding error.
     """
-    # A derivative that is still not larger than its rounding error is 0.  If a derivative, or a difference between the two sides,
-    # is much smaller in the second result, it was a rounding error.
+    # A derivative that is still not larger than its rounding error is 0.
     central = second.central if abs(second.central) > second.noise else second.central * 0
     smooth = first._replace(kind="smooth", value=central, central=central, sides=(central, central))
     if first.kind == second.kind == "jump":

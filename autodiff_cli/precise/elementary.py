@@ -27,7 +27,7 @@ def mpmath_function(
         name: the name of the mpmath function.
         exists: a predicate that is true where the function is real; the wrapper returns nan elsewhere.
         far: the value, computed from the mpmath context and the argument, at arguments for which mpmath fails or takes too long:
-            infinities, and arguments whose exponential overflows.
+            infinities, and arguments whose exponential overflows; ``None`` if there are no such arguments.
     """
 
     def function(mp: Arithmetic, x: Real) -> Real:
@@ -46,7 +46,7 @@ def mpmath_function(
 
 
 def _expm1(mp: Arithmetic, x: Real) -> Real:
-    """Return exp(x) - 1; for large x without mpmath's ``expm1``, which takes long there."""
+    """Return exp(x) - 1; for abs(x) >= 2**10 without mpmath's ``expm1``, which takes long there."""
     if not mp.finite(x) or (x and mp.mag(x) > 10):
         return mp.exp(x) - 1
     return mp.expm1(x)
@@ -60,7 +60,7 @@ def _trunc(mp: Arithmetic, x: Real) -> Real:
 
 
 def _quotient(mp: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remainder: bool) -> Real:
-    """Return x/y rounded by the function ``rounded``, or with ``remainder`` the rest x - y*rounded(x/y)."""
+    """Return x/y rounded by ``rounded``, or with ``remainder`` the rest x - y*rounded(x/y); a division by 0 is IEEE's."""
     divisor = mp.number(y).value
     if not divisor or not mp.finite(x) or mp.isnan(divisor):
         return mp.nan if remainder or divisor else mp.div(x, divisor).value
@@ -104,7 +104,7 @@ def _sigmoid(mp: Arithmetic, x: Real) -> Real:
 
 
 def _softplus(mp: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
-    """Return log(1 + exp(beta*x))/beta, or ``x`` above the threshold."""
+    """Return log(1 + exp(beta*x))/beta, or ``x`` where beta*x is above the threshold, unless that is ``None``."""
     scaled = x * mp.number(beta).value
     if threshold is not None and scaled > threshold:
         return x
@@ -117,7 +117,7 @@ def ndtr(mp: Arithmetic, x: Real) -> Real:
 
 
 def _gelu(mp: Arithmetic, x: Real, approximate: str) -> Real:
-    """Return the Gaussian error linear unit, or its approximation with tanh."""
+    """Return the Gaussian error linear unit, or its approximation with tanh (of 0.044715*x**3) unless that is "none"."""
     if approximate == "none":
         return x * ndtr(mp, x)
     return x * _sigmoid(mp, 2 * mp.sqrt(2 / mp.pi) * (x + mp.mpf(0.044715) * x**3))

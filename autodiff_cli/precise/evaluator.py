@@ -62,7 +62,7 @@ class Precise(Tensor):
         return True
 
     def applied(self, primitive: Primitive, arguments: Sequence[Any]) -> Any:
-        """Apply a primitive.
+        """Apply a primitive to its operands (a list of arrays if it is ``of_sequence``) and then its plain arguments.
 
         Raises:
             NotPrecise: if the primitive does not have an arbitrary-precision implementation.
@@ -79,12 +79,12 @@ class Precise(Tensor):
         return tensor(self.math, _compute_or_refuse(primitive.name, forward, [*cells, *statics]))
 
     def applied_several(self, operation: MultiOutput, arguments: Sequence[Any]) -> list[Tensor]:
-        """Return the results of an operation with several results, such as ``sort``."""
+        """Return the results of an operation with several results, such as ``sort``; the first argument is this tensor."""
         forward = ARRAY_FUNCTIONS.get(operation.name, operation.forward)
         return [tensor(self.math, part) for part in _compute_or_refuse(operation.name, forward, [self._data, *arguments[1:]])]
 
     def item(self) -> Any:
-        """Return the only element as a float that stores its exact number."""
+        """Return the only element as a float that stores its exact number; the superclass raises the error for several."""
         if self._data.size != 1:
             return super().item()
         return Exact(self._data.reshape(())[()])
@@ -95,19 +95,19 @@ class Precise(Tensor):
 
 
 def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
-    """Convert the result of an operation to a tensor: an ordinary tensor for booleans and indices."""
+    """Convert the result of an operation to an arbitrary-precision tensor, or to an ordinary one for booleans and indices."""
     array = result if isinstance(result, np.ndarray) else as_cell(result)
     if array.dtype != object:
-        return precise(math, array) if array.dtype.kind == "f" else tensor_on(array[()], None)
+        return precise_tensor(math, array) if array.dtype.kind == "f" else tensor_on(array[()], None)
     kinds = {type(cell) for cell in array.flat}
     if kinds and kinds <= {bool, np.bool_}:
         return tensor_on(array.astype(bool)[()], None)
-    return precise(math, array)
+    return precise_tensor(math, array)
 
 
-def precise(math: Arithmetic, values: object) -> Precise:
-    """Convert numbers of any type to an arbitrary-precision tensor without rounding."""
-    array = as_cell(values) if isinstance(values, float) else np.asarray(values)
+def precise_tensor(math: Arithmetic, values: object) -> Precise:
+    """Convert one number or an array, of any type, without rounding to an arbitrary-precision tensor outside of a graph."""
+    array = as_cell(values) if isinstance(values, float) else np.asarray(values)  # NumPy would make an ``Exact`` a float64
     result = Precise.__new__(Precise)
     result._data = np.empty(array.shape, object)
     for i, value in enumerate(array.flat):
@@ -130,7 +130,7 @@ def _as_cells(math: Arithmetic, value: object) -> NDArray[Any]:
     array = _as_array(value)
     if array.dtype.kind in "bi" or (array.dtype == object and all(type(cell) is Number for cell in array.flat)):
         return array
-    cells: Cells = precise(math, array)._data
+    cells: Cells = precise_tensor(math, array)._data
     return cells
 
 
@@ -148,7 +148,7 @@ def _compute_or_refuse(
 
 @functools.cache
 def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return the function that evaluates the decomposition of a primitive, if it is a text, which holds exactly."""
+    """Return the function that evaluates a decomposition written as a text, which holds exactly; ``None`` for any other."""
     text = primitive.decomposition
     if not isinstance(text, str):
         return None
@@ -166,8 +166,8 @@ def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
 def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[Any], statics: Sequence[object]) -> Any:
     """Return a primitive of mpmath numbers and booleans as an mpmath number or a boolean; a complex value is nan."""
     name = primitive.name
-    if name == "pow" and primitive.arity == 1 and primitive.series != "power":
-        name = "power of a number"  # its argument is the exponent
+    if name == "pow" and primitive.arity == 1 and primitive.series != "power":  # the tensor is the exponent, not the base
+        name = "power of a number"
     function = primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)
     if function is None:
         raise NotPrecise(primitive.name)
@@ -195,7 +195,7 @@ def number_program(
     places |= {step: len(variables) + i for i, step in enumerate(steps)}
 
     def place(operand: Operand) -> int:
-        """Return the place of an operand; that of a constant counts from the end."""
+        """Return the place of an operand among the values; a negative one counts from the end of the constants."""
         operand = resolved(operand)
         if type(operand) is Instruction:
             return places[operand]
@@ -219,7 +219,7 @@ def number_program(
 def _element_by_element(
     math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
 ) -> Tensor:
-    """Return an elementwise primitive of broadcast arrays; ``statics`` are its plain arguments, such as a slope."""
+    """Return an elementwise primitive of numbers and booleans, broadcast; ``statics`` are its plain arguments, such as a slope."""
     spread = np.broadcast_arrays(*arrays)
     result = np.empty(spread[0].shape, object)
     for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
@@ -239,13 +239,13 @@ class _TensorLog(TensorLog):
         self.math = math
 
     def as_tensor(self, value: Any, node: Syntax | None = None) -> Tensor:
-        """Return a value as a tensor, with floating-point numbers as arbitrary-precision numbers."""
+        """Return a value as a tensor, with floating-point numbers as arbitrary-precision numbers, also in the list of tensors."""
         if isinstance(value, Precise):
             return value
         tensor = super().as_tensor(value, node)
         if isinstance(value, Tensor) or not tensor.is_floating_point() or isinstance(tensor, Precise):
             return self.as_precise(tensor)
-        exact = precise(self.math, np.array(value, dtype=object))
+        exact = precise_tensor(self.math, np.array(value, dtype=object))
         if node is not None and self.entries and self.entries[-1][0] is tensor:
             self.entries[-1] = (exact, self.entries[-1][1])
         return exact
@@ -254,7 +254,7 @@ class _TensorLog(TensorLog):
         """Convert a tensor of floats to an arbitrary-precision tensor; return any other tensor unchanged."""
         if isinstance(tensor, Precise) or not tensor.is_floating_point():
             return tensor
-        return precise(self.math, tensor._data)
+        return precise_tensor(self.math, tensor._data)
 
     def _argument(self, op: FunctionInfo, parameter: str, value: Any, node: Syntax) -> Any:
         """Return an argument as the superclass does, in many digits unless it holds positions or a mask."""
@@ -265,7 +265,7 @@ class _TensorLog(TensorLog):
 
 
 def _as_ordinary(value: Any) -> Any:
-    """Convert indices, which may be arbitrary-precision tensors, to ordinary tensors."""
+    """Convert an arbitrary-precision tensor of indices, or those in a list, to ordinary tensors; return other values unchanged."""
     if isinstance(value, Precise):
         return new_tensor(value._data.astype(np.float64))
     return [_as_ordinary(item) for item in value] if isinstance(value, list) else value
@@ -293,7 +293,7 @@ class PreciseEvaluator(Evaluator):
         plain: Mapping[str, object] = MappingProxyType({}),
         listing: bool = False,
     ) -> None:
-        leaves = {name: value if isinstance(value, Tensor) else precise(math, value) for name, value in inputs.items()}
+        leaves = {name: value if isinstance(value, Tensor) else precise_tensor(math, value) for name, value in inputs.items()}
         super().__init__(source, leaves, np.dtype(np.float64), tree)
         self.math = math
         self.names.update(plain)
@@ -314,29 +314,24 @@ class PreciseEvaluator(Evaluator):
         value = super().name(node)
         text = node.children[0].text
         if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
-            return Exact(self.math.result(self.math.pi + 0 if text == "pi" else self.math.e + 0))
+            return Exact(self.math.result(+self.math.pi if text == "pi" else +self.math.e))  # + computes mpmath's constant
         if self.math.reading and isinstance(value, Precise):
-            return precise(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
+            return precise_tensor(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
         return value
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function; one of plain numbers is computed with many digits too."""
-        numbers = (
-            bool(op.tensors)
-            and all(map(is_plain_number, arguments))
-            and all(map(is_plain_number, named.values()))
-            and not op.variadic
-        )
-        if not numbers or all(isinstance(value, bool) for value in arguments):
+        """Apply a function; one of plain numbers only is computed with many digits too, unlisted, and returns a plain number."""
+        takes_numbers = op.tensors and not op.variadic and all(map(is_plain_number, (*arguments, *named.values())))
+        if not takes_numbers or all(isinstance(value, bool) for value in arguments):
             return super().apply(op, arguments, named, node)
         count = len(op.tensors)
         with self.tensors.unlisted():
-            raised = [precise(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(arguments)]
+            raised = [precise_tensor(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(arguments)]
             result = super().apply(op, raised, named, node)
         return result.item() if isinstance(result, Tensor) and not result.shape else result
 
     def list_result(self, result: Any, node: Syntax) -> Any:
-        """Return and list a result in many digits."""
+        """List a result in many digits and return it; both the result and what the superclass makes of it may be floats."""
         listed = super().list_result(self.tensors.as_precise(result) if isinstance(result, Tensor) else result, node)
         return self.tensors.as_precise(listed) if isinstance(listed, Tensor) else listed
 

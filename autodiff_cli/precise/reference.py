@@ -19,7 +19,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.limits import lifted
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
 from autodiff_cli.precise.difference_quotients import Differences, Index
-from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers, precise
+from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers, precise_tensor
 
 MOST_OPERATIONS = 200_000
 """The limit on the number of arbitrary-precision operations, which corresponds to a few seconds."""
@@ -29,7 +29,7 @@ MOST_SECONDS = 3.0
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Limit the processor time of arbitrary-precision evaluations, because their number of operations does not determine it.
+    """Limit the processor time of arbitrary-precision evaluations, unless limits are lifted: the operation count does not tell it.
 
     Raises:
         NotPrecise: if the time limit is exceeded.
@@ -68,12 +68,12 @@ class Reference:
         self._inputs = [float(x) for leaf in evaluation.variables.values() for x in np.ravel(leaf._data)]
         self._order, self._digits = order, digits
         count = len(self._inputs)
-        if evaluations is None:
+        if evaluations is None:  # about 4 for a slope, and 16 for a pair of elements
             evaluations = 4 * count if order == 1 else 8 * count * (count + 1)
         if count * evaluations > MOST_OPERATIONS:  # check before converting many inputs to arbitrary precision
             raise NotPrecise("an expression with this many numbers")
         self.differences = Differences(self._evaluate, self._inputs, order, digits)
-        self.differences.values()
+        self.differences.values()  # counts the operations of one evaluation
         if self.differences.math.operations * evaluations > MOST_OPERATIONS:
             raise NotPrecise("an expression with this many operations")
 
@@ -82,13 +82,13 @@ class Reference:
         return [tuple(sorted(index)) for index in itertools.product(*[self.elements[name] for name in names])]
 
     def _program(self, arithmetic: Arithmetic, inputs: Sequence[Real | float], listing: bool = False) -> PreciseEvaluator:
-        """Return an evaluator of the program for numbers of all elements of the variables."""
+        """Return an evaluator of the program for numbers of all elements of the variables; ``listing`` records its tensors."""
         values: dict[str, object] = dict(self._constants)
         for name, shape in self._shapes.items():
             cells = np.empty(shape, object)
             for i, element in enumerate(self.elements[name]):
                 cells.flat[i] = inputs[element]
-            values[name] = precise(arithmetic, cells)
+            values[name] = precise_tensor(arithmetic, cells)
         return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing=listing)
 
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
@@ -104,7 +104,7 @@ class Reference:
         return self._evaluate(self.differences.math, inputs)
 
     def weighted(self, weights: ArrayLike) -> Reference:
-        """Return the reference for the weighted sum of the outputs."""
+        """Return a copy of this reference for the sum of the outputs, each times its weight."""
 
         def evaluate(arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
             values = self._evaluate(arithmetic, inputs)
@@ -116,7 +116,7 @@ class Reference:
         return other
 
     def along(self) -> Differences:
-        """Return the derivatives in the direction in which all elements of the single variable shift equally."""
+        """Return the derivatives by one number, at 0, that is added to all elements of the single variable."""
         if len(self._inputs) == 1:
             return self.differences
 
@@ -151,7 +151,7 @@ class Reference:
 
 
 def _elements_and_shape(arithmetic: Arithmetic, compute: Callable[[], Tensor]) -> tuple[list[Real], tuple[int, ...]]:
-    """Compute a tensor, and return its elements and its shape."""
+    """Compute a tensor, and return its elements and its shape; an error of the computation becomes ``NotPrecise``."""
     try:
         tensor = compute()
         return [arithmetic.mpf(number) for number in numbers(tensor)], tensor.shape

@@ -73,23 +73,24 @@ class Verified:
         self.texts: dict[Path, Any] = {}
         self._evaluation = evaluation
         self._dtype = np.dtype(evaluation.dtype)
-        self._reference = Reference(evaluation, order, max(DIGITS, (digits or 0) + 10), entries * (order + 1) ** 2 * 2)
+        needed = max(DIGITS, (digits or 0) + 10)  # ten more than displayed, so that the last one is rounded correctly
+        self._reference = Reference(evaluation, order, needed, entries * (order + 1) ** 2 * 2)  # about 2*(order + 1)**2 each
         weights = evaluation.gradient
         self._differentiated = self._reference if weights is None else self._reference.weighted(weights._data)
         self._mp = self._reference.differences.math
 
     def add(self, path: Path, value: ArrayLike) -> None:
-        """Compare and add the value, a derivative, or the coefficients of a Taylor series."""
+        """Compare and add the value, a derivative, or the coefficients of a Taylor series; omit a derivative of several outputs."""
         if path == ("value",):
             self._compare_and_add(path, value, self._reference.differences.values())
         elif path == COEFFICIENTS:
             self._add_coefficients(np.asarray(value))
-        elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # else it does not have a derivative
+        elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # a weighted sum, or one number
             slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
             self._compare_and_add(path, value, map(_smooth_value, slopes))
 
     def add_tensors(self) -> None:
-        """Compare and add the tensors of all steps of the program."""
+        """Compare and add the tensors of all steps of the program; add none if the exact program lists other shapes."""
         leaves = self._evaluation.leaves
         listed = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
         exact = self._reference.tensors()[len(leaves) :]
@@ -115,7 +116,7 @@ class Verified:
         self.texts[path] = _nested_lists([None if other is None else self._exact_text(other) for _, other in pairs], array.shape)
 
     def _count_right_digits(self, value: float, exact: Real | None) -> float | None:
-        """Return the number of correct digits of a number; ``None`` if the exact number does not exist."""
+        """Return the number of correct digits: ``None`` without an exact number, 0 where only one is 0, infinite or nan."""
         mp = self._mp
         if exact is None or mp.isnan(exact):
             return None
@@ -129,12 +130,11 @@ class Verified:
         return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
 
     def _exact_text(self, exact: Real) -> str:
-        """Return a number in ``digits`` digits."""
+        """Return a number in ``digits`` digits, with an exponent below 1e-5 and from 1e20 on; ``inf`` and ``nan`` as in Python."""
         mp, digits = self._mp, self.digits or DIGITS
         if mp.isnan(exact) or mp.isinf(exact):
             return str(float(exact))
-        text: str = mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20))
-        return text
+        return str(mp.nstr(exact, digits, strip_zeros=True, min_fixed=-5, max_fixed=max(digits, 20)))
 
     def to_dict(self) -> dict[str, object]:
         """Return the counts of correct digits for the JSON object and, if ``digits`` is set, the texts that replace its floats.
@@ -181,11 +181,11 @@ class Verified:
                 self.mark(record, "value", ("tensors", name))
                 self.mark(record, "grad", ("grad", name), "grad_right_digits")
             else:
-                self.mark(record, "value", known.get(name, ()))
+                self.mark(record, "value", known.get(name, ()))  # the empty path is not known
         return records
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
-        """Return the texts of the numbers of the given kinds in the order of bare output, with each mixed derivative once."""
+        """Return the texts of numbers in the order of bare output; ``grad`` adds higher derivatives, each mixed one once."""
         names = list(self._evaluation.variables)
         once = "grad" in kinds
         paths = {*kinds, *(("hessian", "derivatives") if once else ())}
@@ -196,7 +196,7 @@ class Verified:
         ]
 
     def summary(self) -> str:
-        """Return one line with the smallest number of correct digits of each array."""
+        """Return one line with the smallest number of correct digits of each array but the tensors, or ``none``."""
         parts = []
         for path, right in self.right.items():
             if path[0] != "tensors":
@@ -209,8 +209,7 @@ def _nested_lists(cells: Sequence[object], shape: tuple[int, ...]) -> object:
     """Arrange cells in nested lists of the given shape; for the shape ``()``, return the single cell."""
     array = np.empty(len(cells), object)
     array[:] = cells
-    nest: object = array.reshape(shape).tolist()
-    return nest
+    return array.reshape(shape).tolist()
 
 
 def _smooth_value(slope: Slope) -> Real | None:
@@ -232,7 +231,7 @@ def _nested_dictionaries(flat: Mapping[Path, object]) -> dict[str, object]:
 
 
 def _number_name(path: Path, place: tuple[int, ...] = ()) -> str:
-    """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, or the name of a tensor."""
+    """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, ``order 2 [1]``, or the name of a tensor."""
     kind, *names = path
     if path == COEFFICIENTS and place:
         kind, place = f"order {place[0]}", place[1:]

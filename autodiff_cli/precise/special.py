@@ -12,10 +12,11 @@ from autodiff_cli.precise.bessel import BESSEL
 from autodiff_cli.precise.elementary import Entry, ndtr
 
 _MOST_BITS = 2000
+"""The limit on the number of additional bits, with which a function still takes milliseconds."""
 
 
 def _log_ndtr(mp: Arithmetic, x: Real) -> Real:
-    """Return log(ndtr(x)), for large negative x from the asymptotic series of the tail."""
+    """Return log(ndtr(x)), for x <= -1000 from the asymptotic series of the tail, whose terms are small there."""
     if x > 0:
         return mp.log1p(-ndtr(mp, -x))
     if not mp.finite(x) or x > -1000:
@@ -44,7 +45,7 @@ def _quantile(mp: Arithmetic, p: Real) -> Real:
 
 
 def _ndtri(mp: Arithmetic, p: Real) -> Real:
-    """Return the quantile of the normal distribution."""
+    """Return the quantile of the normal distribution: infinite at 0 and 1, and nan outside."""
     if not 0 < p < 1:
         return -mp.inf if p == 0 else mp.inf if p == 1 else mp.nan
     if p == 0.5:
@@ -53,7 +54,7 @@ def _ndtri(mp: Arithmetic, p: Real) -> Real:
 
 
 def _erfinv(mp: Arithmetic, x: Real) -> Real:
-    """Return the inverse of erf, by Newton's method near 0 and from the normal quantile elsewhere."""
+    """Return the inverse of erf by Newton's method near 0, from the normal quantile elsewhere, and nan beyond 1 and -1."""
     if not abs(x) < 1:
         return mp.inf * mp.sign(x) if abs(x) == 1 else mp.nan
     if not x:
@@ -77,7 +78,7 @@ def _hazard(mp: Arithmetic, x: Real) -> Real:
 
 
 def _asymptotic(mp: Arithmetic, z: Real, sign: int) -> Real:
-    """Return the sum of (-sign)**k*(1/2)_k/z**(2*k + 1), for large z."""
+    """Return the sum of (-sign)**k*(1/2)_k/z**(2*k + 1), with Pochhammer's symbol (1/2)_k, for large z."""
     total = term = 1 / z
     for k in range(10000):
         term *= -sign * (k + mp.mpf(1) / 2) / (z * z)
@@ -139,6 +140,7 @@ def _is_pole(mp: Arithmetic, x: Real) -> bool:
 
 
 def _lgamma(mp: Arithmetic, x: Real) -> Real:
+    """Return log(abs(gamma(x))), which is inf at the poles and at infinity."""
     finite = mp.finite(x) and not _is_pole(mp, x)
     return mp.re(mp.loggamma(x)) if finite else mp.nan if mp.isnan(x) else mp.inf
 
@@ -152,13 +154,13 @@ def _gamma(mp: Arithmetic, x: Real) -> Real:
 
 
 def _digamma(mp: Arithmetic, x: Real) -> Real:
-    """Return the derivative of lgamma, with PyTorch's values at its poles."""
+    """Return the derivative of lgamma, with PyTorch's values where there is none: -inf at 0, and nan at the other poles."""
     exists = mp.finite(x) and not _is_pole(mp, x)
     return mp.digamma(x) if exists else x if x == mp.inf else -mp.inf if x == 0 else mp.nan
 
 
 def _polygamma(mp: Arithmetic, x: Real, n: int) -> Real:
-    """Return the derivative of order n + 1 of lgamma."""
+    """Return the derivative of order n + 1 of lgamma: 0 at inf; at poles and -inf, inf for odd n and nan for even n."""
     exists = mp.finite(x) and not _is_pole(mp, x)
     return mp.psi(int(n), x) if exists else mp.zero if x == mp.inf else mp.inf if n % 2 and not mp.isnan(x) else mp.nan
 
@@ -172,7 +174,7 @@ def _zeta(mp: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
 
 
 def _beta(mp: Arithmetic, a: Real, b: Real) -> Real:
-    """Return the beta function from logarithms of gamma, with its sign."""
+    """Return the beta function from logarithms of gamma, with its sign, which is 0 where gamma(a + b) has a pole."""
     if not (mp.finite(a) and mp.finite(b)) or _is_pole(mp, a) or _is_pole(mp, b):
         raise NotPrecise("beta at its poles")
     sign = mp.sign(mp.rgamma(a)) * mp.sign(mp.rgamma(b)) * mp.sign(mp.rgamma(a + b))
@@ -180,7 +182,7 @@ def _beta(mp: Arithmetic, a: Real, b: Real) -> Real:
 
 
 def _expi(mp: Arithmetic, x: Real) -> Real:
-    """Return the exponential integral Ei(x)."""
+    """Return the exponential integral Ei(x), with its limits at 0 and infinity, unless abs(x) >= 2**20."""
     if not x or not mp.finite(x):
         return -mp.inf if not x else x if x > 0 else -mp.zero if x < 0 else mp.nan
     if mp.mag(x) > 20:
@@ -189,7 +191,7 @@ def _expi(mp: Arithmetic, x: Real) -> Real:
 
 
 def _lambertw(mp: Arithmetic, x: Real, k: int) -> Real:
-    """Return branch ``k`` of the Lambert W function, where it is real."""
+    """Return branch ``k`` (0 or -1) of the Lambert W function, and nan where it is not real."""
     if float(x) == -1 / floats.e and x * mp.e < -1:
         return mp.mpf(-1)  # the float nearest to the branch point is below it
     if not (x * mp.e >= -1 and (k == 0 or x <= 0)):
@@ -201,7 +203,7 @@ def _lambertw(mp: Arithmetic, x: Real, k: int) -> Real:
 
 
 def _with_bits(mp: Arithmetic, bits: Real | float, compute: Callable[[], Real], name: str) -> Real:
-    """Return ``compute()`` with additional bits."""
+    """Return ``compute()`` with ``bits`` + 30 additional bits; refuse the function ``name`` if they are too many."""
     if not bits < _MOST_BITS:
         raise NotPrecise(name)
     with mp.extraprec(int(bits) + 30):
@@ -209,7 +211,7 @@ def _with_bits(mp: Arithmetic, bits: Real | float, compute: Callable[[], Real], 
 
 
 def _sum_of_series(mp: Arithmetic, ratio: Callable[[int], Real], name: str) -> Real:
-    """Return 1 + ratio(0) + ratio(0)*ratio(1) + ..."""
+    """Return 1 + ratio(0) + ratio(0)*ratio(1) + ... until its terms shrink geometrically below the precision."""
     total = term = mp.mpf(1)
     for k in range(5000):
         factor = ratio(k)
@@ -225,7 +227,8 @@ def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
     if not (a >= 0 and x >= 0) or not (a or x):
         return mp.nan
     if not a or not x or mp.isinf(x):
-        return mp.mpf(int(upper != bool(x)))
+        below = 1 if x else 0  # everything is below x for a = 0 or an infinite x
+        return mp.mpf(1 - below if upper else below)
     if mp.isinf(a):
         raise NotPrecise("gammainc")
 
@@ -242,13 +245,12 @@ def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
     """Return the regularized incomplete beta function from a series (DLMF 8.17.7)."""
     if not (a > 0 and b > 0 and 0 <= x <= 1):
         return mp.nan
-    if x in (0, 1) or mp.isinf(a) or mp.isinf(b):
-        if x in (0, 1):
-            return x
+    if x in (0, 1):
+        return x
+    if mp.isinf(a) or mp.isinf(b):
         raise NotPrecise("betainc")
-
     sizes = abs(mp.mag(a)) + abs(mp.mag(b)) + abs(mp.mag(x)) + abs(mp.mag(1 - x))
-    # The function is not smaller than the first term of its series.
+    # The function is not smaller than the first term of its series, so these bits and a half more cover its difference from 1.
     first = _with_bits(mp, 4 * sizes, lambda: _log_of_first_term(mp, a, b, x), "betainc")
     lost = abs(first) * 1.5 + 2 * sizes
     compute = partial(_beta_series, mp, a, b, x) if x < 0.5 else lambda: 1 - _beta_series(mp, b, a, 1 - x)
@@ -275,10 +277,12 @@ def _tanhshrink(mp: Arithmetic, x: Real, t: Real) -> Real:
 
 
 def _bessel_j(mp: Arithmetic, x: Real, n: int) -> Real:
+    """Return J_n(x), which is 0 at infinity."""
     return mp.besselj(n, x) if mp.finite(x) else mp.nan if mp.isnan(x) else mp.zero
 
 
 def _bessel_i(mp: Arithmetic, x: Real, n: int) -> Real:
+    """Return I_n(x), which is infinite at infinity, with the sign of x for an odd n."""
     return mp.besseli(n, x) if mp.finite(x) else mp.nan if mp.isnan(x) else mp.inf * mp.sign(x) ** n
 
 

@@ -11,7 +11,7 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import FOREIGN, AutodiffError
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.precise.arithmetic import Arithmetic
-from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers, precise
+from autodiff_cli.precise.evaluator import PreciseEvaluator, numbers, precise_tensor
 from autodiff_cli.precise.reference import in_time
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import EPSILON, Optimality, determined
 from autodiff_cli.solvers.fitting.engine.stacks import Linear, split, triangle
@@ -237,13 +237,13 @@ def _precise_residuals(problem: FitProblem, point: Vector) -> Vector:
     """Return the residuals at a point, computed with ``DIGITS`` digits and rounded; raise an error if an operation has fewer."""
     arithmetic = Arithmetic(DIGITS)
     model = problem.model
-    fixed = {name: precise(arithmetic, np.asarray(value)) for name, value in model.constants.items()}
-    fixed |= {name: precise(arithmetic, np.array(value)) for name, value in zip(model.parameters, point, strict=True)}
+    fixed = {name: precise_tensor(arithmetic, np.asarray(value)) for name, value in model.constants.items()}
+    fixed |= {name: precise_tensor(arithmetic, np.array(value)) for name, value in zip(model.parameters, point, strict=True)}
     result = np.empty(model.rows)
     for row in range(model.rows):
         # The number in a file is the shortest decimal number that rounds to its float64.
         cells = {name: arithmetic.mpf(repr(float(column[row]))) for name, column in model.columns.items()}
-        data = {name: precise(arithmetic, np.array(cell, object)) for name, cell in cells.items()}
+        data = {name: precise_tensor(arithmetic, np.array(cell, object)) for name, cell in cells.items()}
         try:
             output = PreciseEvaluator(model.source, model.tree, arithmetic, {**fixed, **data}).output()
             result[row] = float(numbers(output)[0])

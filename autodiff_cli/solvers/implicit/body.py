@@ -111,9 +111,9 @@ class _WholeBody(TracingEvaluator):
     def _traced(self, value: Any, source: str = "") -> Any:
         """Return a tensor of the program as variables of the tape; return any other value unchanged."""
         if isinstance(value, Exact) and value.exact.value != float(value):
-            from autodiff_cli.precise.evaluator import precise
+            from autodiff_cli.precise.evaluator import precise_tensor
 
-            value = precise(value.exact.math, value)
+            value = precise_tensor(value.exact.math, value)
         if not isinstance(value, Tensor) or (isinstance(value, Tracer) and value.tape is self._tape):
             return value
         if id(value) not in self._known:
