@@ -176,7 +176,7 @@ _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2}
 
 
 def in_one_type(forward: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a function that converts its arguments to a common floating-point type and calls ``forward``.
+    """Return a function that converts its arguments to a common floating-point type, float64 for integers, and calls ``forward``.
 
     The combination of a Python number and float32 must not give float64.
     """

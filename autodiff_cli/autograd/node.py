@@ -259,7 +259,7 @@ def recorded(node: Node, entry: Any, edge: int) -> Any:
 
     Args:
         node: the node that saved the value.
-        entry: the value as it is stored: an output is stored as an array, or as a ``SavedOutput``.
+        entry: the value as it is stored: an output is stored as an array, or as a ``SavedOutput``, which may be a constant.
         edge: the number of its edge, ``OUTPUT`` or ``NO_EDGE``; see ``Node.saved_slots``.
     """
     if edge >= 0:

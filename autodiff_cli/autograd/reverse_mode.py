@@ -132,7 +132,7 @@ def grad(
 def _batched_gradients(
     outputs: list[Differentiable], inputs: list[Differentiable], gradients: Sequence[Any], keep: bool, create_graph: bool
 ) -> list[Tensor | None]:
-    """Return the gradients for each example of initial gradients, stacked; ``keep`` is ``retain_graph``."""
+    """Return the gradients for each example of initial gradients, stacked, ``None`` if unused; ``keep`` is ``retain_graph``."""
     from autodiff_cli.autograd.active_batches import active_batches, running
 
     examples = named("autodiff_cli.autograd.transforms.batched:Batch")(_batch_size(outputs, gradients))

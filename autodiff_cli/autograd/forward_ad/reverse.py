@@ -28,7 +28,7 @@ def gradients(
     allow_unused: bool | None,
     materialize_grads: bool,
 ) -> list[Pair]:
-    """Return the gradient of each input and its tangent; see ``reverse_mode.grad`` for the arguments.
+    """Return the gradient of each input and its tangent, ``None`` for a constant; see ``reverse_mode.grad`` for the arguments.
 
     Args:
         outputs: the outputs.

@@ -280,8 +280,8 @@ def strided(array: Array, shape: Shape, strides: Shape) -> Array:
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
     if not owner.flags.writeable or not owner.flags.forc:
-        return np.lib.stride_tricks.as_strided(array, shape, strides) if shape != array.shape else array
-    # The data pointers are addresses in bytes.
+        return np.lib.stride_tricks.as_strided(array, shape, strides) if shape != array.shape else array  # a read-only view
+    # The data pointers are addresses in bytes.  The buffer must be in row-major order, as the transpose of a Fortran array is.
     offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
     return np.ndarray(shape, array.dtype, owner if owner.flags.c_contiguous else owner.T, offset, strides)
 

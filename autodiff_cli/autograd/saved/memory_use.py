@@ -103,7 +103,7 @@ class SavedMemory:
         values = []
         for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):
             title = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
-            if entry is None:
+            if entry is None:  # not needed, because no gradient flows there
                 continue
             arrays = list(_arrays_in(title, entry))
             if not arrays:

@@ -220,7 +220,7 @@ class PackedNode(Node):
             ) from None
 
     def apply_again(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        """Run the VJP rules with the values that the call of ``apply`` before has unpacked."""
+        """Run the VJP rules with the values that the latest ``apply`` has unpacked; unpack again if it was that of another node."""
         node, values = _latest.get()
         if node is not self:
             return self.apply(grad, needed)

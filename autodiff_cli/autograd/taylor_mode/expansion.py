@@ -114,7 +114,7 @@ class Expansion:
         return self._new_series(value, primitive, args, recurrences.chain, self.order)
 
     def _power(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
-        """Return the series of a power with a constant exponent; a whole power of a polynomial is a polynomial."""
+        """Return the series of a power with a constant exponent, for 1 the base; a whole power of a polynomial is a polynomial."""
         base, exponent = args
         if exponent == 1:
             return base
@@ -229,7 +229,7 @@ class Expansion:
 
 
 def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivative]:
-    """Return the derivatives of a series with respect to its arguments; ``with_arrays``, only their coefficients of order 0."""
+    """Return the derivatives with respect to the arguments that are selected anywhere; ``with_arrays``, only their order 0."""
     primitive = series.primitive
     assert primitive is not None
     values = _rule_values(primitive, series, with_arrays)

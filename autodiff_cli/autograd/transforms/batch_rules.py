@@ -48,7 +48,7 @@ def rule(*names: str) -> Callable[[BatchRule], BatchRule]:
 
 
 def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
-    """Return the result of a primitive for all examples, as a batched tensor."""
+    """Return the batched result of a primitive for all examples, by its batch rule, or example by example without one."""
     function = primitive.function
     if function not in _derived:
         _derived[function] = _derived_rule(primitive)

@@ -108,6 +108,7 @@ def jacfwd(
                 raise GraphError(f"jacfwd: Expected all inputs to be Tensors, got {type(value)}")
 
         def jacobian_column(*units: Tensor) -> Any:
+            """Return the product of the Jacobian with a unit vector; with ``has_aux``, also the other result of ``func``."""
             call = functools.partial(_called_with, func, args, chosen)
             _, *products = jvp(call, primals, rebuilt(primals, units), has_aux=has_aux)
             return tuple(products) if has_aux else products[0]
