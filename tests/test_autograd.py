@@ -118,6 +118,21 @@ def test_function() -> None:
     assert ad.autograd.gradgradcheck(MyPow.apply, (x, q))
 
 
+class _MarksTheResult(ad.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        result = x * 2
+        ctx.mark_dirty(result)
+        return result
+
+
+@pytest.mark.parametrize("call", [_MarksTheResult.apply, lambda x: ad.autograd.gradcheck(ad.sin, x, atol=1.0)])
+def test_a_warning_names_the_line_of_the_caller(call: Any) -> None:
+    with pytest.warns(UserWarning, match="not an input|double precision") as caught:
+        call(ad.tensor([1.0], dtype=ad.float32, requires_grad=True))
+    assert caught[0].filename == __file__
+
+
 def test_gradcheck_catches_a_wrong_backward() -> None:
     with pytest.raises(GradcheckError) as caught:
         ad.autograd.gradcheck(WrongPow.apply, (leaf(5.0), leaf(3.0)))

@@ -153,7 +153,7 @@ class DerivativeCheck:
         for i, argument in enumerate(self.arguments):
             if isinstance(argument, Tensor) and argument.requires_grad:
                 if argument._data.dtype != np.float64:
-                    warnings.warn(_NOT_DOUBLE.format(i), stacklevel=4)
+                    warnings.warn(_NOT_DOUBLE.format(i), stacklevel=5)  # the caller of gradcheck
                 if _repeats_elements(argument._data):
                     raise GraphError(_OVERLAPS.format(i))
         if not self.checked:

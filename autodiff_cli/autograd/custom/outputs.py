@@ -118,7 +118,7 @@ class Outputs:
         if not is_input:
             if view is not None:
                 raise GraphError(NOT_AN_INPUT)
-            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=5)
+            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=6)  # the caller of apply
         check_recorded(tensor, view, "has been")
         if view is not None and len(self.outputs) > 1:
             raise GraphError(SEVERAL)
