@@ -116,7 +116,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(dtype: DTypeLike) -> None:
-    """Set the type of tensors that are made from Python floats to ``dtype``: float32 or float64.
+    """Set the type of tensors that are made from Python floats to ``dtype``, a floating-point type.
 
     Raises:
         DtypeError: if ``dtype`` is not a floating-point type.

@@ -163,7 +163,7 @@ class SequenceNode(OpNode):
     frees = False
 
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        """Run the only rule once for each needed tensor of the sequence."""
+        """Run the only rule once for each needed tensor of the sequence; ``None`` for the others."""
         return [
             None if edge is None or (needed is not None and edge[0] not in needed) else self.vjps[0](grad, i, *values)
             for i, edge in enumerate(self._edges)

@@ -77,7 +77,7 @@ def _broadcast_scalar(x: Array, shape: Shape) -> Array:
     """Return ``np.broadcast_to(x, shape)`` for a 0-d array, in a third of the time unless the elements are Python objects."""
     if x.dtype.kind == "O":
         return np.broadcast_to(x, shape)
-    result: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    result: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # from byte 0 on, strides of 0 bytes
     result.flags.writeable = False
     return result
 

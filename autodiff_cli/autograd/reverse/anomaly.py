@@ -141,10 +141,10 @@ def run_explained(run: Callable[[], None]) -> None:
 
 
 def check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
-    """Check what a node returned.
+    """Check the contributions that a node returned, if the mode checks for nan.
 
     Raises:
-        GraphError: if a contribution is nan, unless this check is off.
+        GraphError: if an element of a contribution is nan.
     """
     if not _State.check_nan:
         return

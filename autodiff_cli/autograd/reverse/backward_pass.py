@@ -69,7 +69,7 @@ class BackwardPass:
         targets: the edges whose cotangents are captured, grouped by node.
         captured: the cotangents of the targets that were reached.
         pending: the partially accumulated cotangents of the nodes that have not run yet.
-        heap: the pending nodes that are not leaves, youngest first.
+        heap: the pending nodes that are not leaves, youngest first, as pairs of -``sequence_nr`` and the node.
         leaves: the pending leaves.
         masks: for pending nodes, the elements of the cotangent that come from unselected branches.
         observe: the current ``observer``.

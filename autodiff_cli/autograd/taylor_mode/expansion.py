@@ -43,8 +43,8 @@ class Expansion:
 
     def __init__(self, order: int) -> None:
         self.order = order
-        self._levels: list[list[Series]] = [[] for _ in range(order + 1)]
-        self._known: dict[tuple[Any, ...], Tensor] = {}
+        self._levels: list[list[Series]] = [[] for _ in range(order + 1)]  # by ``needed_order``
+        self._known: dict[tuple[Any, ...], Tensor] = {}  # by operation and ``_key_of`` each argument
         self._arguments: list[Sequence[Operand]] = []  # keeps arguments alive, so that their ids are not reused
         self._bytes = self._products = 0
         self._needed_order = order  # the ``needed_order`` of new series
