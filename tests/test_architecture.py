@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10075,
+    "autograd": 10073,
     "cli": 4143,
     "code_generation": 1150,
     "compiler": 2934,
