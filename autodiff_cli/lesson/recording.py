@@ -78,19 +78,19 @@ class Recording(ABC):
         self.called: dict[str, str] = {}
         self._known = TensorNames()
         self._node_operations = NodeOperations(self._known)
-        self._lines: set[str] = set()
-        self._tensors: dict[str, Tensor] = {}
-        self._labels: dict[str, str] = {}
-        self._gradients: dict[str, Array | None] = {}
-        self._shown: dict[Node, Syntax] = {}
-        self._recorded = True
-        self._steps: Steps | None = None
-        self._pass: BackwardPass | None = None
-        self._accumulates = self._retains = False
-        self._unnamed = 0
-        self._visited: dict[Node, str] = {}
-        self._parts: dict[str, list[Array]] = {}
-        self._state = self._rows()
+        self._lines: set[str] = set()  # the names of the tensors that have events
+        self._tensors: dict[str, Tensor] = {}  # by their names in the lesson, as the next two
+        self._labels: dict[str, str] = {}  # their names in the program
+        self._gradients: dict[str, Array | None] = {}  # their gradients before the statement
+        self._shown: dict[Node, Syntax] = {}  # the operations of nodes in the lesson
+        self._recorded = True  # whether recording was on when the statement began
+        self._steps: Steps | None = None  # of the last backward pass
+        self._pass: BackwardPass | None = None  # the last one
+        self._accumulates = self._retains = False  # whether a pass of the statement stores gradients, and keeps saved values
+        self._unnamed = 0  # the number of tensors without a name in the program
+        self._visited: dict[Node, str] = {}  # the nodes with saved values that the passes of the statement ran
+        self._parts: dict[str, list[Array]] = {}  # the contributions of these passes to each tensor
+        self._state = self._rows()  # after the last statement
 
     @property
     @abstractmethod
