@@ -172,7 +172,7 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
     source = _convention_source(op.convention) if lowest == 1 else ""
     shown = [(effect, change) for effect, change in zip(effects, changes, strict=True) if change is not None or effect.jump]
     texts = [_effect_text(evaluation, effects, *pair, lowest, source if i == 0 else None) for i, pair in enumerate(shown)]
-    one_sided = any(change is not None and change.one_sided for change in changes)
+    one_sided = any(change is not None and change.one_sided for change in changes)  # as sqrt(x) at 0, the end of a domain
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
     return note(kind, f"{where}: {'; '.join(texts)}", switch.step.tree.span, order=lowest)
 

@@ -86,8 +86,7 @@ class _Search:
     def origins(self) -> list[_Origin]:
         """Return the origins of the non-finite values in the order of evaluation."""
         origins = []
-        for i in range(len(self.trace) - 1, -1, -1):
-            step = self.trace[i]
+        for i, step in reversed([*enumerate(self.trace)]):
             for result in step.results:
                 mask = self._explaining_mask(i, result)
                 if mask is None:
@@ -145,12 +144,12 @@ class _Search:
             nonfinite = _nonfinite_mask(numbers)
             if not np.any(nonfinite):
                 continue
-            if is_pointwise(step):
+            if is_pointwise(step):  # element by element
                 explained = np.broadcast_to(nonfinite, shape) & dependent
                 from_nonfinite = from_nonfinite | explained
                 from_nan = from_nan | (explained & np.isnan(np.broadcast_to(numbers, shape)))
                 causes = _reduced_mask(explained, np.shape(numbers))
-            else:
+            else:  # each element of the result may depend on each element of the argument
                 causes = nonfinite & mask.any()
                 from_nonfinite = from_nonfinite | bool(causes.any())
                 from_nan = from_nan | bool(np.any(np.isnan(numbers) & causes))

@@ -324,10 +324,10 @@ def _repeat_with_bounds(evaluation: Evaluation, tape: Tape, leaves: Mapping[str,
     has_plain = any(isinstance(step.result, float) for step in evaluation.trace)
     if any(step.op is None or step.keywords or isinstance(step.result, tuple) for step in evaluation.trace):
         if has_plain:
-            raise UnknownBound
+            raise UnknownBound  # a plain number does not carry a bound
         return evaluation.recomputed(leaves)
     if has_plain and evaluation.dtype != "float64":
-        raise UnknownBound
+        raise UnknownBound  # plain numbers are of float64
     known: dict[int, Any] = {id(leaf): leaves[name] for name, leaf in evaluation.leaves.items()}
     for step in evaluation.trace:  # the same in half of the time
         assert step.op is not None
