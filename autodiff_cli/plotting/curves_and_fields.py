@@ -207,7 +207,7 @@ def _sample_curves(
     groups = [terms[first : first + 2] for first in range(count)] if scale.log else [terms]
     for group in groups:
 
-        def curves_on_axes(u: Floats, group: Sequence[str] = group) -> Floats:
+        def curves_on_axes(u: Floats, group: Sequence[str] = group) -> Floats:  # the default keeps the group of this turn
             x = scale.x(u)
             return scale.curves_on_axes(x, _without_undefined(_run_program(program, {name: x}, group)))
 
@@ -294,7 +294,8 @@ def _find_discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[
         return marks, False
     low, high = np.percentile(finite, CENTRAL)
     span = (high - low) or np.ptp(finite) or 1.0
-    for values, slopes, points, marked in ((value, gradient[0], x, marks), (value.T, gradient[1].T, y, marks.T)):
+    along_x, along_y = (value, gradient[0], x, marks), (value.T, gradient[1].T, y, marks.T)  # transposed views of the same marks
+    for values, slopes, points, marked in (along_x, along_y):
         expected = np.diff(points) * (slopes[:, 1:] + slopes[:, :-1]) / 2
         allowed = np.maximum(span / 10, 0.6 * np.abs(expected))  # a visible difference, and not one of a steep slope that bends
         marked[:, :-1] |= np.abs(np.diff(values) - expected) > allowed

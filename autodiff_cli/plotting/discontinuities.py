@@ -49,13 +49,13 @@ class Extent:
             finite = y[np.isfinite(y)]
             if len(finite):
                 low, center, high = np.percentile(finite, (CENTRAL[0], 50, CENTRAL[1]))
-                # The percentiles of sign(x) or where(x == 0, 1, 0) may be equal.
+                # The percentiles of sign(x) or where(x == 0, 1, 0) may be equal.  The size of a constant is its magnitude.
                 span, largest = high - low or np.ptp(finite), np.abs(finite).max()
                 self._centers[k] = center
                 self._spans[k] = span if span > 1e-12 * largest else largest or 1.0
 
     def size(self, curve: int, y: Floats | float) -> Floats:
-        """Return the scale for differences near the values ``y``: the span of the curve, increased far from its centre."""
+        """Return the scale for differences near values ``y``: the span of the curve, or a third of the distance to its centre."""
         with np.errstate(all="ignore"):
             size: Floats = np.fmax(self._spans[curve], np.abs(y - self._centers[curve]) / 3)
             return np.where(np.isfinite(size), size, self._spans[curve])
@@ -131,7 +131,7 @@ def search_discontinuities(
     exact = np.array([_short_position(*place) for place in zip(left, right, middle, strict=True)])
     at_exact = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
     discontinuities = []
-    half = before.shape[1]
+    half = before.shape[1]  # the number of points on the left of a place; the others are on its right
     digits = max(0, int(-math.log10(16 * resolution)))  # of a position, without those below the resolution
     closest = CLOSEST * (high - low)
     for i in range(len(left)):
@@ -281,7 +281,7 @@ def approach_points(left: Floats, right: Floats, low: Floats, high: Floats, reso
         low, high: the lowest and the highest point that may be sampled for each interval.
         resolution: the smallest meaningful distance.
     """
-    closest = 64 * resolution
+    closest = 64 * resolution  # rounding errors would change the ratios of smaller distances
     share = np.linspace(0.0, 1.0, DISTANCES)
     distances = []
     for room in (left - low, high - right):
@@ -312,9 +312,9 @@ def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: in
     steps = np.diff(tail)
     sizes = np.abs(steps)
     scale = extent.size(curve, last)
-    if sizes.max() <= NEGLIGIBLE / 100 * scale or not sizes.all():
+    if sizes.max() <= NEGLIGIBLE / 100 * scale or not sizes.all():  # it hardly changes, or two samples are equal
         return Limit("finite", last)
-    if (steps > 0).any() and (steps < 0).any():
+    if (steps > 0).any() and (steps < 0).any():  # it oscillates, perhaps only by rounding errors
         return Limit("finite", last) if sizes[-3:].max() <= NEGLIGIBLE / 10 * scale else _plateau(values, extent, curve)
     return _extrapolated_limit(last, steps, float(distances[-1] / distances[-2]))
 

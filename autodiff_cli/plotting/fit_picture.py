@@ -96,8 +96,7 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     left, right, low, high = plot.window
     x, y, error, residuals = plot.thinned()
-    title = two_lines(visible(plot.title), 87)
-    above.set_title(title, loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
+    above.set_title(two_lines(visible(plot.title), 87), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     _draw_curve(above, plot, colors.curves[0])
     points = {"color": colors.curves[1], "markersize": 5 if len(x) < 200 else 2.5, "zorder": 4, "linestyle": "none", "marker": "o"}
     if error is None:

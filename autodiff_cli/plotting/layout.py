@@ -148,7 +148,7 @@ def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> t
 
 
 def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
-    """Return at most ``most`` ticks of a logarithmic axis: 1, 2 and 5 times powers of 10, powers of 10, or round numbers."""
+    """Return at most ``most`` ticks of a logarithmic axis: 1, 2 and 5 times powers of 10, all or some powers, or round numbers."""
     powers = range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)
     for digits, step in (((1, 2, 5), 1), *(((1,), step) for step in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200))):
         values = [digit * 10.0**power for power in powers if power % step == 0 for digit in digits]
@@ -279,5 +279,5 @@ def gradient_arrows(field: Field, across: int, up: int, aspect: float) -> tuple[
 
 def _spaced_indices(count: int, target: int) -> Indices:
     """Return about ``target`` of ``count`` positions, equally spaced, with a margin at both ends."""
-    step = max(1, round(count / target))
+    step = max(1, round(count / target))  # half of a step, and half of what is left over, is the margin
     return np.arange((count - 1) % step // 2 + step // 2, count - step // 4, step)

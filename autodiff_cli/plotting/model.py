@@ -51,7 +51,7 @@ class Scale:
         return 10.0**u if "x" in self.log else u
 
     def curves_on_axes(self, x: Floats, curves: Floats) -> Floats:
-        """Return a value and its derivatives, ``(k, n)``, in units of the axes; on a logarithmic axis, ``k`` is at most 2."""
+        """Return a value and its derivatives, ``(k, n)``, in units of the axes; logarithmic ones keep at most the first derivative."""
         if not self.log:
             return curves
         value, *slopes = curves
@@ -147,7 +147,8 @@ class Plot(CommandResult):
         return {self.over.name: self.points, **dict(zip(self.columns, self.table, strict=True))}
 
     def content(self) -> Record:
-        several = self.order + 1 < len(self.curves)  # values, and not a value with its derivatives
+        """Return the samples and the marks of discontinuities; a mark names its curve if there are several values."""
+        several = self.order + 1 < len(self.curves)
         marks = [
             {
                 "kind": discontinuity.kind,
