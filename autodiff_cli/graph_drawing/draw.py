@@ -105,8 +105,7 @@ def whole_graph(
     if not (backward or at or const or wrt or gradient is not None):
         return graph_of_text(expression)
     evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
-    notes = evaluation.notes()
-    output = evaluation.output
+    notes, output = evaluation.notes(), evaluation.output
     if backward:
         graph = backward_graph(evaluation, output, saved)
         lacks_gradients = graph.nodes[-1].grad is None

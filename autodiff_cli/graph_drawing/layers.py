@@ -38,7 +38,7 @@ class Layers:
         for a, b in dict.fromkeys(edges):
             while self.layer[a] + len(self.trunks[a]) + 1 < self.layer[b]:
                 self._extend(a)
-            self._join(self.path(a, b)[-2], b)
+            self._join(self.path(a, b)[-2], b)  # with the end of the trunk, or else with box ``a``
         starts = range(max(1, min(_STARTS, _WORK // (_PASSES * len(self.layer)))))
         self.rows = min((self._improved(self._walked(start)) for start in starts), key=self._crossings)
 
@@ -84,7 +84,7 @@ class Layers:
         while fewest and passes < best_pass + _PATIENCE and passes * len(self.layer) < _WORK:
             upward = passes % 2 == 0
             for row in reversed(rows) if upward else rows:
-                _sort_by_mean(row, at, self.lower if upward else self.upper, last_first=passes % 4 > 1)  # two passes each
+                _sort_by_mean(row, at, self.lower if upward else self.upper, last_first=passes % 4 > 1)  # in two of four
             passes += 1
             crossings = self._crossings(rows)
             if crossings < fewest:
@@ -161,7 +161,7 @@ def straight_blocks(layers: Layers) -> list[int]:
         pairs = taken.setdefault(layers.layer[above], [])
         pair = (at[above], at[below])
         i = bisect_left(pairs, pair)
-        fits = (i == 0 or pairs[i - 1][1] < pair[1]) and (i == len(pairs) or pairs[i][1] > pair[1])
+        fits = (i == 0 or pairs[i - 1][1] < pair[1]) and (i == len(pairs) or pairs[i][1] > pair[1])  # it crosses none
         if above not in followed and fits:
             pairs.insert(i, pair)
             followed.add(above)

@@ -127,6 +127,7 @@ class Graph(CommandResult):
         return sum(layers[source] - layers[user] for source, user in self.edges())
 
     def content(self) -> Record:
+        """Return the graph for JSON, with the memory of saved values if they were requested."""
         return {
             "expression": self.expression,
             "direction": self.direction,

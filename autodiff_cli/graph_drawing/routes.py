@@ -101,7 +101,7 @@ class Routes:
         aside = [min(max(x - self._x[box], -room), room) for x in towards]
         straight = [abs(x - self._x[box]) < _STRAIGHT for x in towards]
         last = len(towards) - 1
-        if sum(straight) == 1:
+        if sum(straight) == 1:  # it stays, and the side with more edges decides the distance
             step = min(_PORT, room / max(straight.index(True), last - straight.index(True), 1))
         else:
             step = min(_PORT, flat / max(last, 1))
