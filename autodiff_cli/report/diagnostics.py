@@ -75,7 +75,7 @@ def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
     left, right = start - first, max(start + 1, end) - first
     right = max(min(right, len(line)), left + 1)
     if len(line) > widest:
-        begin = max(0, min(left - widest // 3, len(line) - widest))
+        begin = max(0, min(left - widest // 3, len(line) - widest))  # a third of the room is before the span
         head = "..." if begin else ""
         tail = "..." if begin + widest < len(line) else ""
         line = head + line[begin : begin + widest] + tail
