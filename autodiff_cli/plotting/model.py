@@ -51,7 +51,7 @@ class Scale:
         return 10.0**u if "x" in self.log else u
 
     def curves_on_axes(self, x: Floats, curves: Floats) -> Floats:
-        """Return a value and its derivatives, ``(k, n)``, in units of the axes; logarithmic ones keep at most the first derivative."""
+        """Return a value and its derivatives, ``(k, n)``, in units of the axes; logarithmic ones keep only the first one."""
         if not self.log:
             return curves
         value, *slopes = curves
