@@ -160,7 +160,7 @@ def _reduction_rule(primitive: Primitive) -> Rule:
 
 
 def _transposed_rule(primitive: Primitive) -> Rule:
-    """Transpose the VJP rule, which is linear in the cotangent."""
+    """Transpose the VJP rule, which is linear in the cotangent; an argument with the tangent ``None`` is left out."""
     vjps = _vjps(primitive)
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:

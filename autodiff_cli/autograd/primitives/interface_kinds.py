@@ -43,7 +43,7 @@ def _as_pair(value: Argument) -> Any:
 
 
 def choice(*names: str) -> Kind:
-    """Return the kind of a setting whose value is one of the names."""
+    """Return the kind of a setting whose value is one of the names, exactly as written."""
 
     def take(value: Argument) -> str:
         if not isinstance(value, str) or value not in names:

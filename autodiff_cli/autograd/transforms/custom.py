@@ -50,7 +50,7 @@ def apply(batch: Batch, function: type[Function], args: Sequence[Tree], kwargs: 
             hint=f"set generate_vmap_rule = True in {name}; it is then called for one example after the other",
         )
     in_dims = mapped(lambda value: 0 if batch.holds(value) else None, tuple(args))
-    with running(*active_batches()[: batch.depth - 1]):
+    with running(*active_batches()[: batch.depth - 1]):  # the outer batches: ``vmap`` receives physical tensors
         result = function.vmap(VmapInfo(batch.size), in_dims, *mapped(batch.physical, tuple(args)), **kwargs)
         return _wrapped(batch, result)
 
