@@ -126,7 +126,7 @@ class Buffers:
         """Assign an array to a register: one that was released, or a new one."""
         free = self._free.get(dtype)
         if not free:
-            free = [self.counts.get(dtype, 0)]
+            free = [self.counts.get(dtype, 0)]  # the number of a new array
             self.counts[dtype] = free[0] + 1
         self.places[register] = free.pop(), dtype
 

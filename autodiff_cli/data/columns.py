@@ -269,7 +269,7 @@ def _with_finite_rows(dataset: Dataset, names: Collection[str], on_error: str) -
     if good.all():
         return dataset
     row = int(np.argmin(good))  # the first of the other rows
-    name = next((name for name in names if not np.isfinite(dataset.columns[name][row])), None)
+    name = next((name for name in names if not np.isfinite(dataset.columns[name][row])), None)  # else the group is empty
     what = f"'{name}' is {dataset.columns[name][row]}" if name else f"'{dataset.groups and dataset.groups.name}' is empty"
     problem = f"{dataset.place(row)}: column {what}"
     if on_error == "stop":

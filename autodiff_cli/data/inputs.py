@@ -86,7 +86,7 @@ def _expanded(paths: Sequence[str], style: str | None) -> tuple[list[str | None]
             continue
         inside = _inside(path, style)
         files += inside
-        if inside != [path]:
+        if inside != [path]:  # a folder or a pattern
             folders |= {file: _partition_folders(file, path) for file in inside}
     if files.count(None) > 1:
         raise UsageError("standard input can be read only once")
@@ -148,7 +148,7 @@ def style_of(path: str | None, style: str | None) -> str:
     if path is None:
         file = sys.stdin and sys.stdin.buffer
         return (hasattr(file, "peek") and format_of_first_bytes(file.peek(SAMPLE)[:SAMPLE])) or "csv"
-    if os.path.exists(path) and not os.path.isfile(path):
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe
         return "csv"
     return format_of_path(storage.file_part(path), READ, "input_format")
 

@@ -171,11 +171,11 @@ class RowMap:
         self._condition = condition = task.condition()
         names = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
         self._columns = {name: spellings.get(column, column) for name, column in names.items()}
-        names = condition.columns if condition else {}
-        self._condition_columns = {name: spellings.get(column, column) for name, column in names.items()}
+        compared = condition.columns if condition else {}
+        self._condition_columns = {name: spellings.get(column, column) for name, column in compared.items()}
         self._check_variables(counts, source)
-        compared = [self._condition_columns[name] for name in (condition.variables if condition else ())]
-        self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared]))
+        compared_numbers = [self._condition_columns[name] for name in (condition.variables if condition else ())]
+        self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared_numbers]))
         self.texts = tuple(dict.fromkeys(self._condition_columns[name] for name in (condition.texts if condition else ())))
         self.read, self.copies = self._copied(columns, source)
         self.results = program.outputs
@@ -204,7 +204,7 @@ class RowMap:
                 if name in counts and name not in self.task.lets:
                     hint = f"remove {option} to use the column, or give the variable another name in the expression"
                     raise UsageError(f"'{name}' is a column of {source}, but {option} also gives it a value", hint=hint)
-        fields = {name for name in self.task.lets.values() if field_of(name, counts)[1]}
+        fields = {name for name in self.task.lets.values() if field_of(name, counts)[1]}  # such as a.x in a column a
         needed = (*self._columns.values(), *self._condition_columns.values())
         missing = [name for name in needed if name not in counts and name not in fields]
         if missing:
@@ -218,9 +218,9 @@ class RowMap:
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"
         form = other_format(columns, missing)
-        if form is not None:
+        if form is not None:  # then no name of a column is right
             similar, ways = [], form
-        if all(is_number(cell) for cell in _BETWEEN.split(" ".join(columns).strip())):
+        if all(is_number(cell) for cell in _BETWEEN.split(" ".join(columns).strip())):  # the first line is a row
             header = f"if it does not have a header, name the columns with {setting('columns', ','.join(names))}"
             ways = f"{form or 'its first line contains numbers'}; {header}"
         some = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
@@ -245,6 +245,7 @@ class RowMap:
         Raises:
             UsageError: if two columns have the same name and the rows are not copied as text.
         """
+        # Whether the text of a row has the columns of the output, in their order.
         has_all = self.keeps_all and (reader.form == "ndjson" or reader.columns == self.copies)
         raw = writer.raw if has_all and reader.form == writer.raw else ""
         twice = next((name for name, count in Counter(self.read).items() if count > 1), None)
@@ -310,7 +311,7 @@ class RowMap:
             finite &= np.isfinite(array)
         if finite.all():
             return tally
-        odd = ~finite
+        odd = ~finite  # of these rows, those with finite inputs stay
         for column in self._columns.values():
             odd &= np.isfinite(block.numbers[column])
         odd[list(block.problems)] = False  # bad rows are already counted

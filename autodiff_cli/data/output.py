@@ -73,7 +73,7 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
         with _nameless(folder) or open(hidden, "x+b") as file:
             yield file
             file.flush()
-            if not os.path.exists(hidden):
+            if not os.path.exists(hidden):  # the file is nameless
                 os.link(f"/proc/self/fd/{file.fileno()}", hidden, src_dir_fd=file.fileno())
         if mode is not None:
             os.chmod(hidden, mode)

@@ -239,6 +239,7 @@ class _Remote(io.RawIOBase):
         return int(self._file.tell())
 
     def close(self) -> None:
+        """Close a file that is read; ``created`` closes or discards one that is written."""
         if self._reads and not self.closed:
             with suppress(Exception):
                 self._file.close()

@@ -170,7 +170,7 @@ class Totals:
             own.merge(other, places, groups)
         self.rows = grown(self.rows, groups)
         self.rows[places] += more.rows[: len(places)]
-        is_new, start = places >= known, 0
+        is_new, start = places >= known, 0  # the first rows are in the order of the groups
         for block in more.firsts:
             new = is_new[start : start + block.rows]
             start += block.rows

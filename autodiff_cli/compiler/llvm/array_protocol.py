@@ -72,6 +72,7 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
     def __getitem__(self, key: tuple[()]) -> KernelColumn:
+        """Return the column for the key (), which NumPy applies to results; raise ``Unknown`` for another key."""
         if key != ():
             raise Unknown("an index")
         return self

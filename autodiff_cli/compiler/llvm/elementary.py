@@ -29,4 +29,6 @@ def call(builder: Builder, name: str, operands: Sequence[Value], *constants: flo
     if name not in FUNCTIONS or constants:  # no other function has constants
         return None
     function = FUNCTIONS[name]
-    return function(*operands) if builder.inline else builder.append(builder.subroutine(f"vec.{name}", function, operands), "f64")
+    if builder.inline:
+        return function(*operands)
+    return builder.append(builder.subroutine(f"vec.{name}", function, operands), "f64")

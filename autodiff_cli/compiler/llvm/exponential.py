@@ -51,7 +51,7 @@ class _Reduced(NamedTuple):
 
     def scaled(self, x: Value) -> Value:
         """Return x * 2**n with one rounding, also where 2**n is not a double."""
-        first = self.field.unsigned_shift(1)
+        first = self.field.unsigned_shift(1)  # half of n with its bias; the other half is the rest
         builder = x.builder
         return x * builder.bits(first << 52, "f64") * builder.bits((self.field - first) << 52, "f64")
 

@@ -168,6 +168,8 @@ class Builder:
     def replaced(self, usual: Sequence[Value], rare: Value, names: Sequence[str], x: Value) -> list[Value]:
         """Return the values with some lanes replaced by functions of the C library, which are called only if any lane needs them.
 
+        The code branches to the block ``rare`` if any lane needs them, and in any case goes on in the block ``join``.
+
         Args:
             usual: the values of the other lanes, for each function.
             rare: the condition of the lanes to replace.

@@ -33,8 +33,9 @@ def _split(x: Value) -> tuple[Value, Value]:
     # Integers without a sign: the exponent of bits relative to those of sqrt(1/2) is k, with the bias 1023.
     field = builder.bits(where(small, x * 2.0**54, x), "i64") + (_ONE - _SQRT_HALF)
     mantissa = (field & (1 << 52) - 1) + _SQRT_HALF
-    k = builder.bits(field.unsigned_shift(52) | builder.constant(_POWER_52, "i64"), "f64")
-    return k - where(small, 2.0**52 + 1023 + 54, 2.0**52 + 1023), builder.bits(mantissa, "f64") - 1
+    biased_k = builder.bits(field.unsigned_shift(52) | builder.constant(_POWER_52, "i64"), "f64")
+    bias = where(small, 2.0**52 + 1023 + 54, 2.0**52 + 1023)  # of ``_POWER_52``, of an exponent, and of a small x
+    return biased_k - bias, builder.bits(mantissa, "f64") - 1
 
 
 def _log_of_sum(f: Value) -> Pair:

@@ -103,25 +103,25 @@ def loaded(module: str, *symbols: str) -> Any:
 
     A module with the same text is compiled once for a processor and a version of LLVM.
     """
-    llvm, _, linker, *_, name = machine()
-    key = hashlib.sha256(f"{name}\n{module}".encode()).hexdigest()
+    host = machine()
+    key = hashlib.sha256(f"{host.name}\n{module}".encode()).hexdigest()
     code = code_cache.read(key)
     if code is None:
         code = _object_code(module)
         code_cache.write(key, code)
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    builder = host.llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for symbol in symbols:
         builder.export_symbol(symbol)
-    return builder.link(linker, f"library{next(_libraries)}")
+    return builder.link(host.linker, f"library{next(_libraries)}")
 
 
 def _object_code(text: str) -> bytes:
     """Return the object file of a module, for this processor."""
-    llvm, target, *_ = machine()
-    module = llvm.parse_assembly(text)
+    host = machine()
+    module = host.llvm.parse_assembly(text)
     module.verify()
-    passes = llvm.create_new_module_pass_manager()
+    passes = host.llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=1)))
-    code: bytes = target.emit_object(module)
+    passes.run(module, host.llvm.create_pass_builder(host.target, host.llvm.create_pipeline_tuning_options(speed_level=1)))
+    code: bytes = host.target.emit_object(module)
     return code

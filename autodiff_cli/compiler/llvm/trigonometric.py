@@ -67,7 +67,7 @@ def _sine_and_cosine(x: Value) -> list[Value]:
     n, r = _reduced(x)
     sine, cosine = _sine(r).rounded, _cosine(r).rounded
     odd = builder.compare("ne", n & 1, 0)
-    sizes = (where(odd, cosine, sine), n), (where(odd, sine, cosine), n + 1)
+    sizes = (where(odd, cosine, sine), n), (where(odd, sine, cosine), n + 1)  # with quarter turns
     near = [builder.bits(builder.bits(size, "i64") ^ ((turns & 2) << 62), "f64") for size, turns in sizes]
     return builder.replaced(near, abs(x) > _FAR, ("sin", "cos"), x)
 

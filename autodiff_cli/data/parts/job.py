@@ -126,7 +126,7 @@ def from_text(text: str) -> Job:
     if version != __version__:
         hint = "install the same version on all machines"
         raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
-    folder = facts["folder"] and FolderRun(*facts["folder"])
+    folder = facts["folder"] and FolderRun(*facts["folder"])  # a list in JSON
     return Job(**{**facts, "task": Task(**facts["task"]), "folder": folder})
 
 

@@ -45,7 +45,7 @@ def split(file: Input, most: int) -> list[Input]:
         with closing(inputs.reader(replace(file, values={}))) as reader:
             if not reader.total:  # a compressed file
                 return [whole]
-            cuts = _cuts(reader, path, file, max(1, most if unit == "lines" else most * reader.total // size))
+            cuts = _cuts(reader, path, file, max(1, most if unit == "lines" else most * reader.total // size))  # bytes or rows
     except (AutodiffError, OSError):
         return [whole]
     end, _ = cuts[-1]
@@ -55,7 +55,7 @@ def split(file: Input, most: int) -> list[Input]:
             span=(start, stop),
             first=first,
             size=size * (stop - start) // end,
-            columns=reader.columns if start or file.style == "ndjson" else file.columns,
+            columns=reader.columns if start or file.style == "ndjson" else file.columns,  # a later part has no header
         )
         for (start, first), (stop, _) in pairwise(cuts)
     ]

@@ -49,11 +49,11 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
     """
     library("distributed", setting("engine", "dask"))
     # Each Dask logger has its own level and handler, so logging is disabled as a whole.
-    silent = logging.root.manager.disable
+    level_before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     where = "the cluster on this machine" if address == "dask" else f"the scheduler at {address}"
     with ExitStack() as opened:
-        opened.callback(logging.disable, silent)
+        opened.callback(logging.disable, level_before)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             client = _new_cluster(workers, opened) if address == "dask" else _client(address, where)

@@ -147,8 +147,8 @@ class DelimitedReader(TextReader):
         if not data.startswith(b"\n") and not any(sign in text for sign in ('"', "\r", "\n\n")):  # every line is a row
             return _Rows([*csv.reader(lines, delimiter=self.delimiter)], lines, range(first, first + len(lines))), len(data)
         rows, used = self._parsed_lines([line + "\n" for line in lines], first)
-        size = len(data) if used == len(lines) else len(data) - len("".join(line + "\n" for line in lines[used:]).encode())
-        return rows, size
+        left = "".join(line + "\n" for line in lines[used:])  # of a row that is not whole
+        return rows, len(data) - len(left.encode())
 
     def _parsed_lines(self, lines: list[str], first: int) -> tuple[_Rows, int]:
         """Parse lines, some of which are empty or parts of a row; return the whole rows and their number of lines."""

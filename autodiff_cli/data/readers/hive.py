@@ -120,12 +120,13 @@ class HiveReader:
         """Return lines of text with the partition columns appended to each line, as members of an object or as cells."""
         values = {name: value for name, (value, _) in self._values.items()}
         if self.form == "ndjson":
-            members = json_text(values)[1:]
+            members = json_text(values)[1:]  # without the opening brace
             if isinstance(raw, bytes):  # no object is empty
                 return raw.replace(b"}\n", f", {members}\n".encode())
             opened = [line[:-1].rstrip() for line in raw]
             return [f"{line}{'' if line == '{' else ', '}{members}" for line in opened]
-        added = delimited([["", *("" if value is None else value for value in values.values())]], self.form)[:-1]
+        cells = ["", *("" if value is None else value for value in values.values())]  # the first, so that a delimiter follows
+        added = delimited([cells], self.form)[:-1]  # without the newline
         if isinstance(raw, bytes) and "\n" not in added:
             return raw.replace(b"\n", f"{added}\n".encode())
         lines = raw.decode().split("\n")[:-1] if isinstance(raw, bytes) else raw

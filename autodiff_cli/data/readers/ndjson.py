@@ -79,10 +79,10 @@ class NdjsonReader(TextReader):
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
-        if len(raws) < len(texts) - 1:
+        if len(raws) < len(texts) - 1:  # some lines are blank
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         objects = list(map(_object, raws))
-        if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):
+        if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):  # perhaps not Unicode
             objects = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in objects]
         rows = self._checked(objects, lines, request, bad)
         numbers = {name: _numbers(name, self._values(name, rows), lines, bad) for name in request.numbers}
@@ -97,8 +97,9 @@ class NdjsonReader(TextReader):
         if (request.copies and request.raw != self.form) or (request.texts and pyarrow_if_there() is None):
             return None
         paths = [[column, *fields] for column, fields in (field_of(name, self._known) for name in names)]
+        refused = request.new if request.raw else ()  # a line that is copied may not have the key of a result
         count = len(request.numbers)
-        return read_members(data, lines_in(data), paths, request.new if request.raw else (), range(count), range(count, len(names)))
+        return read_members(data, lines_in(data), paths, refused, range(count), range(count, len(names)))
 
     def _values(self, name: str, rows: list[_Row]) -> list[Any]:
         """Return the values of a column, or of a field inside a column; a missing value is ``None``."""

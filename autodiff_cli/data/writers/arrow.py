@@ -97,7 +97,7 @@ class ArrowWriter(Writer):
         arrays = [self._as_field(column, i) for i, column in enumerate(columns)]
         batch = self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema)
         while self._rows + batch.num_rows >= self._group_rows:
-            end = self._group_rows - self._rows
+            end = self._group_rows - self._rows  # the rows that complete the table
             self._append_waiting(batch.slice(0, end))
             self._write_table()
             batch = batch.slice(end)

@@ -116,7 +116,7 @@ class NdjsonWriter(TextWriter):
         numbers = list(map(json_texts, with_nulls(block, results)))
         if block.raw is not None:
             appended = map(self._appended.__mod__, zip(*numbers, strict=True))
-            # Each line contains exactly one object, without surrounding space.
+            # Each line contains exactly one object, without surrounding space; its closing brace is removed.
             opened = [str(line)[:-1].rstrip() for line in block.raw]
             return [f"{line}{'' if line == '{' else ', '}{more}}}" for line, more in zip(opened, appended, strict=True)]
         columns = [json_texts(block.columns[name]) for name in self._copies]
@@ -151,7 +151,7 @@ class JsonWriter(NdjsonWriter):
         """Prepare the text before the rows."""
         super().begin(file, copies, results, source)
         head = json_text({**self._style.head, "columns": [*copies, *results]})
-        self._head = f'{head[:-1]}, "rows": ['.encode()
+        self._head = f'{head[:-1]}, "rows": ['.encode()  # ``finish`` closes the object
 
     def encode(self, block: Block, results: Results) -> Buffers:
         """Return rows as elements of the list; empty text without rows."""
