@@ -64,7 +64,7 @@ def fit_problem(
 
     lets = dict(let or {})
     condition = None if where is None else Condition(where, constants, lets)
-    with closing(Source(data)) as source:
+    with closing(Source(data)) as source:  # parse the model, and read the columns that it needs
         columns = dict.fromkeys([*(name.strip() for name in source.names), *lets])
         statements = _parsed_model(expression, (*starts, *ranges, *constants), columns, source)
         model = statements.program(statements.equations[0].residual)
@@ -77,7 +77,7 @@ def fit_problem(
             raise _no_column(source, parameters, names_in(model))
         _check_meaning(searched, statements, source, columns, parameters)
         table = source.read({name: lets.get(name, name) for name in used}, on_error, by, condition)
-    fixed, box = tuple(fix), intervals(bounds, "bounds")
+    fixed, box = tuple(fix), intervals(bounds, "bounds")  # check the settings of parameters and rows
     check_names(fixed, parameters, "fix", "parameter")
     check_names(box, parameters, "bounds", "parameter")
     scale = None if spread is None else row_scale(spread, sigma is not None, table, constants)
@@ -88,7 +88,7 @@ def fit_problem(
         expression=expression,
         statements=statements,
         data=table,
-        start={name: starts.get(name, 1.0) for name in parameters},
+        start={name: starts.get(name, 1.0) for name in parameters},  # 1 until ``with_starts`` chooses one
         fixed=fixed,
         constants=constants,
         bounds=box,

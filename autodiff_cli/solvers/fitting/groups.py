@@ -80,7 +80,7 @@ class GroupFit(Solution):
         self.notes = notes_on_problem(problem)
 
     def estimates(self, points: Matrix, matrices: Stack, derive: Iterable[str]) -> Columns:
-        """Return the columns ``b`` of values and ``u_b`` of standard errors of the parameters and of derived quantities.
+        """Return the columns ``b`` of values and ``u_b`` of standard errors, not of fixed parameters, and of derived quantities.
 
         Args:
             points: the free parameters of G groups, of shape (G, n).
@@ -139,7 +139,7 @@ def fit_groups(problem: FitProblem, *, level: float, forgiving: bool, derive: Se
         matrices[rows.numbers] = covariances(rows.batch, end.point, facts, problem.absolute)
         verdicts[rows.numbers] = _verdicts(end, facts)
         rss[rows.numbers] = np.where(solved, residual_squares(rows.batch, end.point, facts), np.nan)
-        dof[rows.numbers] += (~facts.free).sum(1)
+        dof[rows.numbers] += (~facts.free).sum(1)  # a parameter at a bound is not estimated
         result.steps, result.evaluations = int(end.steps.sum()), int(end.evaluations.sum())
     columns = result.estimates(points, matrices, derive)
     columns["std"] = np.sqrt(rss / np.where(dof > 0, dof, np.nan)).tolist()

@@ -83,7 +83,7 @@ def _points(problem: FitProblem, names: list[str], count: int) -> list[Vector]:
     for k in range(1, (count if others else 1) + 1):
         point = problem.first.copy()
         for dimension, name in enumerate(others):
-            u, v = (_van_der_corput(k, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))
+            u, v = (_van_der_corput(k, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))  # a Halton point
             interval = problem.ranges[name] or problem.bounds.get(name)
             point[problem.free.index(name)] = _trial_value(interval, spans, u, v)
         result.append(problem.box.inside(_with_linear_solution(problem, point, linear) if linear.any() else point))

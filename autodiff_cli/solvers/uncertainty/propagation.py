@@ -156,7 +156,7 @@ def _check_range(sizes: Sequence[float]) -> None:
 
 
 def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], statements: Mapping[str, Stated]) -> str:
-    """Return a hint that writes an uncertainty beside the first value, in the text that stated it if it was a text."""
+    """Return a hint that writes an uncertainty beside the first value, in the text that stated it, and one that states it apart."""
     name, value = next(iter(values.items()), ("x", np.ones(())))
     statement = statements.get(name)
     number = repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
@@ -196,7 +196,7 @@ class _Calculation:
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         sizes = np.sqrt(np.diag(covariance))
         correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
-        np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))
+        np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))  # nan for an output without uncertainty
         return Propagation(self.expression, result, covariance, correlation, self.system.evaluations, self.notes)
 
     def check(self, result: Propagation, count: int, seed: int) -> None:
@@ -291,7 +291,7 @@ class _Calculation:
         contributions = gradient * joint.u
         _check_range([*joint.u, *contributions])
         variance = float(gradient @ joint.covariance @ gradient)
-        has_third = self.order == 2 or len(joint.x) <= MOST_TRACED
+        has_third = self.order == 2 or len(joint.x) <= MOST_TRACED  # too slow for many quantities, if only for a note
         shift, second = (float(part[0]) for part in law.second_order_of_output(self.system, joint, i, gradient, has_third))
         first_u = math.sqrt(max(variance, 0.0))
         is_enough = self._is_first_order_enough(name, first_u, shift, second)

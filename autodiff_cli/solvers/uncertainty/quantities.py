@@ -148,7 +148,7 @@ def _stated_quantity(statement: Stated, name: str) -> Part:
         if len(statement) not in (2, 3):
             raise UsageError(f"the value of '{name}' is a tuple of {len(statement)} entries", hint="give a pair: (value, u)")
         value = _numbers(statement[0], "at", name)
-        kind = split_distribution(f"0 {statement[2]}")[1] if len(statement) == 3 else Distribution()
+        kind = split_distribution(f"0 {statement[2]}")[1] if len(statement) == 3 else Distribution()  # of any number
         sizes = _spread_over(_numbers(statement[1], "u", name), name, value)
         return value, [replace(kind, size=float(size)) for size in sizes]
     value = _numbers(statement, "at", name)

@@ -172,9 +172,9 @@ def concise(value: float, u: float) -> str:
     """Return a value and its uncertainty, both rounded to its second significant digit, as ``9.801(22)``, or else ``9.801 ± 0``."""
     if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # such as an uncertainty of 0
         return f"{value:.12g} ± {u:.2g}"
-    last = _exponent(u, 2) - 1
+    last = _exponent(u, 2) - 1  # the power of ten of the last digit
     first = max(_exponent(number, 2) for number in (abs(value), u) if number)
-    power = first if last > 0 or max(abs(value), u) < _SMALLEST else 0
+    power = first if last > 0 or max(abs(value), u) < _SMALLEST else 0  # of a common factor; for last > 0: 1234(120) is 1.23(12)e3
     number, size = (f"{Decimal(x).scaleb(-power):.{power - last}f}" for x in (value, u))
     digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
     return f"{number}({digits})" + (f"e{power}" if power else "")
@@ -187,5 +187,5 @@ def estimate(value: float, u: float, precision: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage with one decimal."""
+    """Return a share as a percentage with one decimal, and without a sign if that is 0.0."""
     return f"{round(100 * share, 1) + 0.0:.1f}"

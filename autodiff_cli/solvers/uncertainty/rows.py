@@ -121,7 +121,7 @@ class UncertainRows(RowMap):
         known = {**task.distributions, **{name: spread for name, (spread, _) in self._stated.items()}}
         excess = [known[name].excess if name in known else 0.0 for name in uncertain]
         self._uncertain, self._correlation, self._excess = uncertain, matrix, np.array(excess, float)
-        self._correlated = bool(np.count_nonzero(matrix) > len(matrix))
+        self._correlated = bool(np.count_nonzero(matrix) > len(matrix))  # not only the diagonal
         self.program, self._depth = self._derivatives([*task.at, *task.lets, *names])
         shares = [*uncertain, *["correlation"] * self._correlated, *["second_order"] * (task.propagation_order == 2)]
         self.numbers = tuple(dict.fromkeys([*self.numbers, *self._sizes.values()]))
@@ -199,7 +199,7 @@ class UncertainRows(RowMap):
         rows = len(out[0])
         sizes = [np.broadcast_to(self._u(name, block), rows) for name in self._uncertain]
         parts = []
-        for start in range(0, max(rows, 1), _ROWS):
+        for start in range(0, max(rows, 1), _ROWS):  # once even without rows, for the shapes of the results
             part = slice(start, start + _ROWS)
             derivatives = {term: np.asarray(result[part], float) for term, result in zip(self.program.terms, out, strict=True)}
             with np.errstate(all="ignore"):
@@ -274,7 +274,7 @@ def propagate_columns(
     with closing(Source(data)) as source:
         rows = UncertainRows(task, task.program(), source.names, source.name)
         result = source.read({column: column for column in rows.used})
-    block = Block(result.rows, {**result.columns}, {}, None, "row", range(1, result.rows + 1))
+    block = Block(result.rows, {**result.columns}, columns={}, raw=None, where="row", lines=range(1, result.rows + 1))
     _, uncertain = rows.uncertain(block)
     results: dict[str, Array | Mask] = dict(zip(rows.results, [uncertain.value, uncertain.u, *uncertain.shares], strict=True))
     return results if order == 2 else {**results, "enough": ~uncertain.doubtful}

@@ -132,7 +132,7 @@ class Minimizer:
             self.scale[active] = np.maximum(self.scale[active], linear.norms)
             reduced = linear.restricted(free)
             exhausted = self.tried[active] >= self.most
-            final = ~free.any(1) | (reduced.offset <= 0) | (linear.value == 0)
+            final = ~free.any(1) | (reduced.offset <= 0) | (linear.value == 0)  # no step can decrease the objective
             done = exhausted | final | (reduced.offset <= self.near[active])
             ended[active[final]] = STALLED
             ended[active[exhausted]] = MOST
@@ -159,7 +159,7 @@ class Minimizer:
         stalled: Mask = usable & (length <= 2 * EPSILON * np.linalg.norm(d * point, axis=1)) & going
         moving = going & ~stalled
         new = part.linear(trial)
-        self.evaluations[active] += 2
+        self.evaluations[active] += 2  # for the acceleration and at the new point
         gain = np.where(predicted > 0, (reduced.value - new.value) / predicted, -1.0)
         accepted = usable & moving & (gain > 0) & new.finite
         rejected = moving & ~accepted
@@ -169,7 +169,7 @@ class Minimizer:
         self.linear.put(active, new, accepted)
         self.tried[active[moving]] += 1
         self.steps[active[accepted]] += 1
-        self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)
+        self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)  # the rule of Nielsen
         self.damping[active[rejected]] *= self.growth[active[rejected]]
         self.growth[active[rejected]] *= 2
         self.growth[active[accepted]] = 2.0
