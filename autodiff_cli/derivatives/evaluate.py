@@ -103,7 +103,7 @@ class Result(DerivativeResult):
 
 
 def _named_derivatives(gradient: Mapping[str, Any], higher: Mapping[Index, Any]) -> list[tuple[str, Any]]:
-    """Return every derivative with the name that messages use for it."""
+    """Return every derivative that was computed (a gradient may be ``None``), with the name that messages use for it."""
     result = {(name,): value for name, value in gradient.items() if value is not None} | {**higher}
     return [(f"the derivative with respect to {', '.join(index)}", value) for index, value in result.items()]
 
@@ -290,7 +290,7 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
     tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor | None) -> Tensor | None:
-        """Return the value of the formula for the gradient that the backward pass hands over."""
+        """Return the value of the formula for the gradient that the backward pass hands over; ``None`` keeps it as it is."""
         if gradient is None:
             return None
         try:

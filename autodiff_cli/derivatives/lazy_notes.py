@@ -49,14 +49,10 @@ def all_notes(
     order: int,
     shows_value: bool = True,
 ) -> list[Note]:
-    """Return the notes that are already known, and those on the value and the derivatives.
+    """Return the notes that come ``first``, and those on the value and on derivatives up to an order.
 
-    Args:
-        evaluation: the evaluation.
-        first: the known notes.
-        numbers: a function that returns the derivatives, each with the name that messages use for it.
-        order: the highest order of the derivatives.
-        shows_value: whether the value is displayed with the derivatives.
+    The function ``numbers`` returns the derivatives, each with the name that messages use for it; ``shows_value`` says whether the
+    value is displayed beside them.
     """
     from autodiff_cli.notes import notes_on  # imported only when notes are read
 

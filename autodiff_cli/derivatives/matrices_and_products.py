@@ -253,7 +253,7 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
 
 
 def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[str, Any]:
-    """Return the arrays of tensors by the variables to which they belong."""
+    """Return the arrays of tensors by the variables to which they belong, without those that are ``None``."""
     pairs = zip(evaluation.variables, tensors, strict=True)
     return {name: tensor._data for name, tensor in pairs if tensor is not None}
 

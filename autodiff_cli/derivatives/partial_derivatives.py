@@ -34,11 +34,7 @@ def hessian(evaluation: Evaluation, partials: Mapping[Index, Floats]) -> dict[st
     """Return the second derivatives with respect to every ordered pair of variables.
 
     User-written derivatives need not be derivatives of a common function, so their Hessian may be asymmetric and is computed in
-    full.
-
-    Args:
-        evaluation: the evaluation.
-        partials: the partial derivatives of order 2, with each mixed derivative once.
+    full; any other one consists of the partial derivatives of order 2, which have each mixed derivative once.
     """
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
         from autodiff_cli.autograd.jacobians import jacobian_of

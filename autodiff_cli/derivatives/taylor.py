@@ -201,7 +201,7 @@ def derivatives_by_taylor_mode(evaluation: Evaluation, order: int) -> dict[Index
         return None
     if evaluation.gradient is not None:
         result = result * evaluation.gradient._data
-    result = result.reshape(order + 1, -1).sum(1)
+    result = result.reshape(order + 1, -1).sum(1)  # over the elements of the output, which is scalar or weighted
     return {(name,) * k: result[k] for k in range(1, order + 1)}
 
 

@@ -88,6 +88,7 @@ class Report(CommandResult):
         return self.checks
 
     def bare(self) -> list[str]:
+        """Return one word: the verdict of the first entry that failed, ``undecided`` or ``pass``."""
         wrong = next((entry["verdict"] for entry in self.checks if entry["verdict"] in FAILED), None)
         return [wrong or ("undecided" if self.undecided else "pass")]
 
@@ -183,7 +184,7 @@ def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _names(entry: Entry) -> list[str]:
-    """Return the variables of a derivative, one for each order."""
+    """Return the variables of a derivative, one for each order; those of the first order are a single text in an entry."""
     wrt = entry["wrt"]
     return [wrt] if isinstance(wrt, str) else wrt
 
@@ -219,6 +220,7 @@ class _Check:
     claims: Sequence[tuple[str, str]]
 
     def __post_init__(self) -> None:
+        """Raise an error if a claim does not name a variable, or if claims or second derivatives lack a scalar output."""
         variables = self.evaluation.variables
         for name, _ in self.claims:
             if name not in variables:
@@ -228,11 +230,7 @@ class _Check:
             self.evaluation.require_scalar()
 
     def judged(self, seconds: float) -> list[Entry]:
-        """Return all entries; where the expression jumps or is undefined, that is the verdict.
-
-        Args:
-            seconds: the time for arbitrary precision, after which the check continues in float64.
-        """
+        """Return all entries, in float64 after some seconds; where the expression jumps or is undefined, that is the verdict."""
         entries = self.best(seconds)
         is_doubtful = any(entry["verdict"] in ("kink", "undecided") for entry in entries)
         broken = discontinuity(self.evaluation) if is_doubtful else None
@@ -271,7 +269,7 @@ class _Check:
         return [rounding_trials.repeat_evaluation(self.evaluation, seed) for seed in range(1, 5)]
 
     def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
-        """Change the verdict ``fail`` to ``pass`` or ``undecided`` where rounding errors can cause the error; see ``rounded``."""
+        """Return verdicts without the failures that rounding errors, where these can be measured, cause; see ``rounded``."""
         failed = any(verdict.verdict == "fail" for row in verdicts for verdict in row)
         if not (failed and rounding_trials.is_small_enough(self.evaluation, len(names))):
             return verdicts
@@ -286,7 +284,7 @@ class _Check:
         ]
 
     def _claim(self, method: Method, name: str, formula: str) -> Entry:
-        """Return the entry of a claim."""
+        """Return the entry of a claim: the name of a variable, and the formula of its derivative."""
         leaf = self.evaluation.variables[name]
         exact = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:
@@ -337,16 +335,16 @@ def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verd
 
 
 def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
-    """Return the message and the hint for an entry that fails."""
-    names = _names(entry)
+    """Return the message and the hint for an entry that fails; those for a derivative are PyTorch's message, and what to check."""
     if entry["verdict"] != "fail":
         return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
     if "claim" in entry:
         return _wrong_claim(entry), entry.get("mistake")
-    places = [list(evaluation.variables).index(name) for name in names]
+    names = _names(entry)
     sizes = (-1, evaluation.variables[names[-1]].numel())
     analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
-    output, argument = [0, *places][-2:]
+    # A second derivative is that of the gradient with respect to the first variable.
+    output, argument = [0, *(list(evaluation.variables).index(name) for name in names)][-2:]
     message = mismatch(output, argument, numeric, analytic).rstrip()
     by = _derivative(entry)
     if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
@@ -355,7 +353,7 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
 
 
 def _add_mistake(entry: Entry, evaluation: Evaluation) -> None:
-    """Add the likely mistake of a wrong claim to its entry, if the expression has no derivatives of its own."""
+    """Add the likely mistake of a wrong claim to its entry, as ``mistake``, if the expression has no derivatives of its own."""
     has_own_rules = any(function.partials is not None for function in evaluation.evaluator.functions.values())
     if "claim" in entry and entry["verdict"] == "fail" and evaluation.gradient is None and not has_own_rules:
         from autodiff_cli.gradient_checking.mistakes import mistake
@@ -383,5 +381,6 @@ def _place(entry: Entry) -> str:
 
 
 def _shown(value: object) -> str:
+    """Return a value as a text; of one with more than 200 characters, only the beginning is shown."""
     text = str(value)
     return text if len(text) <= 200 else f"{text[:190]} ..."

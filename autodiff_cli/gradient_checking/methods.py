@@ -62,6 +62,7 @@ class HighPrecision:
         self._variables = evaluation.variables
         self._reference = Reference(evaluation, order)
         elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
+        # ``_of_scalar`` judges derivatives of the sum of the outputs with the weights of the gradient.
         self._judge = self._of_scalar = Judge(self._reference.differences, elements)
         if evaluation.gradient is not None:
             weighted = self._reference.weighted(evaluation.gradient._data)
@@ -82,7 +83,7 @@ class HighPrecision:
         leaf = self._variables[name]
         values, shape = self._reference.evaluate_formula(formula)
         _require_shape(name, formula, np.array([float(value) for value in values]).reshape(shape), exact)
-        values = values * leaf.numel() if shape == () else values
+        values = values * leaf.numel() if shape == () else values  # a list: one number is repeated for each element
         verdicts = [self._of_scalar.claim(value, (i,), 0) for i, value in zip(self._reference.elements[name], values, strict=True)]
         return np.array([float(value) for value in values]).reshape(leaf.shape)[()], verdicts
 

@@ -15,8 +15,7 @@ from autodiff_cli.language.tree import Syntax, new_tree, unparse
 from autodiff_cli.symbolic.differentiate import as_length, diff
 from autodiff_cli.symbolic.matrices.diff import Numbers, random_values
 
-_SEEDS = (1, 5)
-_CLOSE = 1e-9
+_SEEDS, _CLOSE = (1, 5), 1e-9  # of the random values of the variables, and the largest relative difference of equal numbers
 
 
 def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -> str | None:
@@ -42,7 +41,7 @@ def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -
 
 
 class _Comparison:
-    """Compares a claim with the right formula at several points; the claim may use names that the program assigns."""
+    """Compares a claim, which may use names that the program assigns, with the right formula at several points."""
 
     def __init__(self, program: str, points: list[dict[str, Any]], right: Syntax, claim: Syntax) -> None:
         self.program, self.points = program, points
@@ -51,7 +50,7 @@ class _Comparison:
         self.right, self.claim = right, claim
 
     def _numbers(self, tree: Syntax, like: list[Numbers] | None = None) -> list[Numbers]:
-        """Return the values of a formula at the points, in the shapes of others."""
+        """Return the values of a formula at the points, broadcast to the shapes of others if there are some."""
         text = f"{self.program}; {unparse(tree)}"
         values = [np.asarray(evaluate(text, const=point).value, dtype=np.float64) for point in self.points]
         return [np.broadcast_to(a, b.shape) for a, b in zip(values, like, strict=True)] if like else values
@@ -59,15 +58,17 @@ class _Comparison:
     def sentence(self) -> str | None:
         """Return what is wrong with the claim, or ``None`` if it is none of the usual mistakes."""
         factor = _factor(self.claimed, self.exact)
+        if factor == -1:
+            return "has the opposite sign"
         if factor:
-            return "has the opposite sign" if factor == -1 else f"is {factor} of it" if factor < 1 else f"is {factor} times it"
+            return f"is {factor} of it" if factor < 1 else f"is {factor} times it"
         if all(array.ndim == 2 and array.shape[0] == array.shape[1] for array in self.exact):
             factor = _factor(self.claimed, [array.T for array in self.exact])
             if factor:
                 return "is its transpose" if factor == 1 else f"is {factor} times its transpose"
         lacking = [exact - claimed for exact, claimed in zip(self.exact, self.claimed, strict=True)]
         for term in _terms(self.right):
-            missing = _factor(lacking, self._numbers(term, self.exact))
+            missing = _factor(lacking, self._numbers(term, self.exact))  # the multiple of the term that the claim lacks
             if missing:
                 kinds = {Fraction(1): "lacks", Fraction(2): "has the opposite sign in"}
                 return f"{kinds.get(missing, f'has {1 - missing} times')} the term {unparse(term)}"
@@ -81,7 +82,7 @@ def _only(tree: Syntax) -> Syntax:
 
 
 def _factor(values: list[Numbers], unit: list[Numbers]) -> Fraction | None:
-    """Return the simple fraction by which a formula is a multiple of another one, or ``None``."""
+    """Return the fraction, with a denominator of at most 12, by which values are a multiple of others; ``None`` if they are not."""
     a, b = (np.concatenate([np.ravel(array) for array in arrays]) for arrays in (values, unit))
     with np.errstate(all="ignore"):
         ratio = float(a @ b / (b @ b))

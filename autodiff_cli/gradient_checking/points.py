@@ -60,10 +60,7 @@ class At:
                 self.values.setdefault(name, []).extend(numbers)
 
     def points(self, seed: int = 0) -> list[Point]:
-        """Return every combination of values, each with the sampled points of the ranges.
-
-        Args:
-            seed: the seed of the random samples.
+        """Return every combination of values, each with the points of the ranges, which are sampled with a seed.
 
         Raises:
             LimitError: if there are more than 10,000 points.

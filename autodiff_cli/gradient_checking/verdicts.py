@@ -19,6 +19,7 @@ _OPERATIONS, _INPUTS = 32, 8
 """The allowed error as a multiple of the change measured in rounding trials, for operations and for variables."""
 _SEEDS = (1, 2, 3)
 _LEAST = 2.0**-1072
+"""The error that subnormal numbers, of which the smallest one is 2**-1074, always have."""
 _MOST_LOST = 1e-3
 """The relative error above which the agreement with the reference is not conclusive."""
 
@@ -65,8 +66,10 @@ class Judge:
         """Return the verdict on a derivative that was computed in float64."""
         slope = self._differences.slopes(index)[j]
         verdict = _without(slope, value) or self._compared(self._differences.math.mpf(value), slope, value == float(slope.value))
-        if verdict.verdict != _OPEN:
-            return verdict
+        return verdict if verdict.verdict != _OPEN else self._decided(verdict, value, index, j)
+
+    def _decided(self, verdict: Verdict, value: float, index: Index, j: int) -> Verdict:
+        """Return the verdict on a derivative, if open, from measured changes by rounding errors of operations, and of variables."""
         size, floor = abs(verdict.numeric), _OPERATIONS * self._spread(index, False)[j]
         larger, tolerance = max(abs(value), size), verdict.tolerance + floor
         if not math.isfinite(tolerance):
@@ -115,13 +118,14 @@ class Judge:
         return Verdict("pass" if same or error <= allowed else _OPEN, numeric, error, allowed)
 
     def _spread(self, index: Index, reads: bool) -> list[float]:
+        """Return the changes of derivatives by perturbed rounding errors: of operations, or where variables are read."""
         if (index, reads) not in self._spreads:
             self._spreads[index, reads] = self._differences.spread(index, _SEEDS, reads)
         return self._spreads[index, reads]
 
 
 def _without(slope: Slope, value: float) -> Verdict | None:
-    """Return the verdict for a point at which the derivative does not exist, or ``None`` if it exists."""
+    """Return the verdict where the derivative does not exist, between the sides of a kink a pass; ``None`` where it exists."""
     if slope.kind == "smooth":
         return None
     if slope.kind == "jump":  # the verdict on the point follows; see ``notes.kinks.discontinuity``
@@ -131,19 +135,15 @@ def _without(slope: Slope, value: float) -> Verdict | None:
         return Verdict("undecided", math.nan, math.nan, 0.0, reasons[slope.kind])
     low, high = (float(side) for side in slope.sides)
     slack = CLOSE * max(abs(low), abs(high)) if math.isfinite(low) and math.isfinite(high) else 0.0
-    inside = math.isfinite(value) and low - slack <= value <= high + slack
     middle = low if low == high else (low + high) / 2 if math.isfinite(low + high) else math.nan
-    distance = 0.0 if inside else math.inf if not math.isfinite(value) else max(low - value, value - high)
-    return Verdict("kink" if inside else "fail", middle, distance, slack)
+    if not math.isfinite(value):
+        return Verdict("fail", middle, math.inf, slack)
+    is_between = low - slack <= value <= high + slack
+    return Verdict("kink", middle, 0.0, slack) if is_between else Verdict("fail", middle, max(low - value, value - high), slack)
 
 
 def rounded(verdict: Verdict, spread: float) -> Verdict:
-    """Change the verdict ``fail`` to ``pass`` or ``undecided`` if rounding errors can cause the error of the number.
-
-    Args:
-        verdict: the verdict on the number.
-        spread: the measured change of the number when rounding errors are perturbed.
-    """
+    """Return ``pass`` or ``undecided`` in place of ``fail`` if rounding errors, which spread the number so far, can cause it."""
     tolerance = verdict.tolerance + 2 * spread
     if verdict.verdict != "fail" or not math.isfinite(tolerance) or not verdict.error <= tolerance:
         return verdict
@@ -155,8 +155,8 @@ def rounded(verdict: Verdict, spread: float) -> Verdict:
 def worst(verdicts: list[Verdict]) -> Verdict:
     """Return the worst verdict, or a pass for an empty list; the largest ratio of error to tolerance breaks ties."""
 
-    def excess(verdict: Verdict) -> tuple[int, float]:
+    def rank(verdict: Verdict) -> tuple[int, float]:
         far = verdict.error / verdict.tolerance if verdict.tolerance else verdict.error
         return ORDER.index(verdict.verdict), math.inf if math.isnan(far) else far
 
-    return max(verdicts, key=excess, default=Verdict("pass", math.nan, 0.0, 0.0))
+    return max(verdicts, key=rank, default=Verdict("pass", math.nan, 0.0, 0.0))

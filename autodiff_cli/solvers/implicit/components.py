@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 def replayed(operands: Sequence[Operand], values: Mapping[Instruction, Any]) -> list[Any]:
-    """Compute operands of a tape with the public functions of the language.
-
-    Args:
-        operands: instructions or constants.
-        values: the values of the variables: arrays, numbers or tensors of any kind.
-    """
+    """Compute instructions or constants with the functions of the language, for arrays, numbers or tensors as the variables."""
     known: dict[Operand, Any] = dict(values.items())
     for instruction in postorder([o for o in operands if type(o) is Instruction], lambda instruction: instruction.inputs):
         if instruction not in known and instruction.primitive is not None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ULPS = 4
 """The assumed maximum error of NumPy's elementary functions, in units in the last place."""
+EVERYWHERE = (-np.inf, np.inf)
 _ULP = float(np.finfo(float).eps)
 _HALF_ULP = _ULP / 2 * (1 + _ULP)
 """A little more than half a unit in the last place of 1."""
@@ -151,8 +152,8 @@ def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
 def increasing(
     a: Interval,
     function: Function,
-    domain: Pair = (-np.inf, np.inf),
-    bounds: Pair = (-np.inf, np.inf),
+    domain: Pair = EVERYWHERE,
+    bounds: Pair = EVERYWHERE,
     exact: Pair = (0.0, 0.0),
     ulps: int = ULPS,
 ) -> Interval:
@@ -181,8 +182,8 @@ def increasing(
 def decreasing(
     a: Interval,
     function: Function,
-    domain: Pair = (-np.inf, np.inf),
-    bounds: Pair = (-np.inf, np.inf),
+    domain: Pair = EVERYWHERE,
+    bounds: Pair = EVERYWHERE,
     exact: Pair = (0.0, 0.0),
     ulps: int = ULPS,
 ) -> Interval:

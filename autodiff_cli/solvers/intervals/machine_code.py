@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 
 def compiled_function(function: Callable[..., Iterable[Any]], count: int, kinds: Sequence[DType]) -> LoadedKernel | None:
-    """Return a function that is written with NumPy as machine code; ``None`` if a kernel cannot compute it.
+    """Return a function of ``count`` float64 columns that is written with NumPy as machine code; ``None`` if it cannot be compiled.
 
-    Args:
-        function: the function of columns of float64, which returns its results.
-        count: the number of columns.
-        kinds: the type of each result: float64 or bool.
+    Each of its results is float64 or bool, as ``kinds`` says.
     """
     width = machine().width
     builder = Builder(width)

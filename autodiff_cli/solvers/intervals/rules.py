@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.solvers.intervals.interval import (
+    EVERYWHERE,
     UNBOUNDED,
     Interval,
     add,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 Rule = Callable[["Call", "tuple[Interval, ...]"], Interval]
 """A function that returns the interval of a call, given the intervals of its operands."""
 _INF = np.inf
-_EVERYWHERE = (-_INF, _INF)
 _POSITIVE = (0.0, _INF)
 
 
@@ -60,11 +60,13 @@ class Call:
         return float(value) if isinstance(value, int | float | np.generic) else np.nan
 
 
-def _rising(domain: Pair = _EVERYWHERE, bounds: Pair = _EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+def _rising(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+    """Return the rule of an increasing function; see ``increasing`` for the arguments."""
     return lambda call, x: increasing(x[0], call, domain, bounds, exact, ulps)
 
 
-def _falling(domain: Pair = _EVERYWHERE, bounds: Pair = _EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+def _falling(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+    """Return the rule of a decreasing function; see ``increasing`` for the arguments."""
     return lambda call, x: decreasing(x[0], call, domain, bounds, exact, ulps)
 
 
@@ -83,13 +85,13 @@ def _wave(call: Call, x: Interval, top: float) -> Interval:
     result = outward(np.minimum(*ends), np.maximum(*ends), x.regular, 4)
     low = np.where(_passes(x, top + np.pi, 2 * np.pi), -1.0, np.maximum(result.low, -1.0))
     high = np.where(_passes(x, top, 2 * np.pi), 1.0, np.minimum(result.high, 1.0))
-    thin = (x.low == 0) & (x.high == 0) & (top > 0)
-    low, high = (np.where(x.empty, np.nan, np.where(thin, 0.0, end)) for end in (low, high))
+    is_exact = (x.low == 0) & (x.high == 0) & (top > 0)  # sin(0) = 0
+    low, high = (np.where(x.empty, np.nan, np.where(is_exact, 0.0, end)) for end in (low, high))
     return Interval(low, high, x.regular)
 
 
 def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a power with a constant exponent, or with a constant base if the exponent is not a number."""
+    """Return the values of a power whose exponent is an operand, or a static argument."""
     x = operands[0]
     if len(operands) == 2:
         return _general_power(*operands)
@@ -97,16 +99,15 @@ def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
     if exponent == 0:
         unit = np.where(x.empty, np.nan, 1.0)
         return Interval(unit, unit, x.regular)
-    if exponent < 0 and exponent == np.floor(exponent):
-        return reciprocal(_whole_power(x, -exponent))
     if exponent == np.floor(exponent):
-        return _whole_power(x, exponent)
+        return _whole_power(x, exponent) if exponent > 0 else reciprocal(_whole_power(x, -exponent))
     if exponent > 0:
         return increasing(x, lambda v: np.power(v, exponent), _POSITIVE, _POSITIVE)
     return decreasing(x, lambda v: np.power(v, exponent), _POSITIVE, _POSITIVE, (1.0, 1.0))
 
 
 def _whole_power(x: Interval, exponent: float) -> Interval:
+    """Return the values of a power whose exponent is a whole number, 1 or more: even, or increasing."""
     if exponent == 1:
         return x
 
@@ -129,6 +130,7 @@ def _exponential(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _general_power(x: Interval, y: Interval) -> Interval:
+    """Return the values of x**y = exp(y*log(x)); unbounded where x may be negative."""
     log = increasing(x, np.log, _POSITIVE, exact=(1.0, 0.0))
     result = increasing(mul(y, log), np.exp, bounds=_POSITIVE, exact=(0.0, 1.0))
     return chosen(x.low >= 0, result, UNBOUNDED)
@@ -142,6 +144,8 @@ def _steps(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _remainder(whole: Function) -> Rule:
+    """Return the rule of x - y*whole(x/y), where ``whole`` rounds to a whole number; y is an operand or a static argument."""
+
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         x = operands[0]
         y = operands[1] if len(operands) == 2 else point(call.number())
@@ -152,11 +156,13 @@ def _remainder(whole: Function) -> Rule:
     return rule
 
 
-def _extreme(of_two: Callable[[Bounds, Bounds], Bounds]) -> Rule:
-    return lambda _, x: Interval(of_two(x[0].low, x[1].low), of_two(x[0].high, x[1].high), x[0].regular & x[1].regular)
+def _extreme(extreme: Callable[[Bounds, Bounds], Bounds]) -> Rule:
+    """Return the rule of the maximum or of the minimum of two numbers, which increases with both."""
+    return lambda _, x: Interval(extreme(x[0].low, x[1].low), extreme(x[0].high, x[1].high), x[0].regular & x[1].regular)
 
 
 def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of a choice: those of both branches, not continuous, if the condition may be true and false."""
     condition, x, y = operands
     both = hull(x, y)
     result = chosen(condition.low > 0, x, chosen(condition.high == 0, y, both._replace(regular=UNBOUNDED.regular)))
@@ -164,6 +170,8 @@ def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[Interval, Interval], Mask]) -> Rule:
+    """Return the rule of a comparison, given the conditions with which it is true everywhere, and somewhere, on a box."""
+
     def rule(_: Call, operands: tuple[Interval, ...]) -> Interval:
         x, y = operands
         if x is y:  # the same number, as in x != x
@@ -185,17 +193,20 @@ def _same(x: Interval, y: Interval) -> Mask:
 
 
 def _not(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of the opposite of a condition."""
     x = operands[0]
     return Interval(1.0 - x.high, 1.0 - x.low, x.regular)
 
 
 def _finite(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return whether numbers are finite: true if the operand is continuous and bounded, and else unknown."""
     x = operands[0]
     certain = x.regular & np.isfinite(x.magnitude)
     return Interval(np.where(certain, 1.0, 0.0), np.ones(()), certain)
 
 
-def _hypot(call: Call, operands: tuple[Interval, ...]) -> Interval:
+def _hypot(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the values of sqrt(x**2 + y**2), which increases with both magnitudes."""
     near = [np.where(x.holds(0.0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) for x in operands]
     far = [x.magnitude for x in operands]
     result = outward(np.hypot(*near), np.hypot(*far), operands[0].regular & operands[1].regular, 4)
@@ -203,6 +214,7 @@ def _hypot(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
+    """Return the angles of points, which are extreme at the corners of the box unless it touches the cut at y = 0, x <= 0."""
     y, x = operands
     corners = [np.arctan2(v, u) for v in (y.low, y.high) for u in (x.low, x.high)]
     result = outward(reduce(np.minimum, corners), reduce(np.maximum, corners), y.regular & x.regular, 4)
@@ -213,7 +225,7 @@ def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
 _REMAINDERS: dict[str, Function] = {"remainder": np.floor, "fmod": np.trunc}
 _STEPPED = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "lt", "le", "gt", "ge", "eq", "ne"}
 """The functions whose values are whole numbers; ``round`` only without decimals."""
-_MOST_STEPS = 4
+_MOST_STEPS = 4  # the largest difference of two whole numbers between which all are listed
 RULES: dict[str, Rule] = {
     "add": lambda _, x: add(*x),
     "sub": lambda _, x: sub(*x),
@@ -265,34 +277,30 @@ RULES: dict[str, Rule] = {
 
 
 def pieces(call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
-    """Return intervals that cover the values of a call on one box that is not continuous there; none if it cannot be covered.
-
-    Args:
-        call, operands: the call.
-        interval: its interval, which is the union of the pieces.
-    """
+    """Return the pieces of the interval of a call that is not continuous on one box; none if they are too many or unknown."""
     first, name = operands[0], call.name
     if name in _REMAINDERS:
         divisor = operands[1] if len(operands) == 2 else point(call.number())
-        quotient = div(first, divisor)
-        return [
-            sub(first, mul(divisor, number)) for number in _whole(_REMAINDERS[name](quotient.low), _REMAINDERS[name](quotient.high))
-        ]
+        quotient, whole = div(first, divisor), _REMAINDERS[name]
+        return [sub(first, mul(divisor, number)) for number in _whole(whole(quotient.low), whole(quotient.high))]
     if name in _STEPPED:
         return _whole(interval.low, interval.high)
     if name == "tan" and first.high - first.low < 1:  # beside a pole, the magnitude is smallest at an end
         least = np.minimum(np.abs(call(first.low)), np.abs(call(first.high))) * (1 - 1e-12)
         return [interval._replace(low=least), interval._replace(high=-least)]
-    denominator = operands[-1] if name == "div" else first
-    negative_power = name == "pow" and len(operands) == 1 and call.number() < 0 and call.number() % 1 == 0
-    if (name in ("div", "reciprocal") or negative_power) and denominator.low < 0 < denominator.high:
-        zero = np.zeros_like(denominator.low)
-        halves = (denominator._replace(high=-zero), denominator._replace(low=zero))
-        return [
-            div(first, half) if name == "div" else RULES[name](call, (half,)) if name in RULES else _power(call, (half,))
-            for half in halves
-        ]
+    if name == "div":
+        return [div(first, half) for half in _halves(operands[1])]
+    if name == "pow" and len(operands) == 1 and call.number() < 0 and call.number() % 1 == 0:
+        return [_power(call, (half,)) for half in _halves(first)]
     return []
+
+
+def _halves(denominator: Interval) -> list[Interval]:
+    """Return the negative and the positive part of a denominator with 0 inside; none without."""
+    if not denominator.low < 0 < denominator.high:
+        return []
+    zero = np.zeros_like(denominator.low)
+    return [denominator._replace(high=-zero), denominator._replace(low=zero)]
 
 
 def _whole(low: Bounds, high: Bounds) -> list[Interval]:
@@ -303,13 +311,7 @@ def _whole(low: Bounds, high: Bounds) -> list[Interval]:
 
 
 def rule_of(name: str, series: object, arity: int) -> Rule | None:
-    """Return the rule of a primitive; ``None`` if it does not have one.
-
-    Args:
-        name: the name of the primitive.
-        series: its rule of Taylor mode, which tells a constant exponent from a constant base.
-        arity: the number of its operands.
-    """
+    """Return the rule of a primitive, or ``None``; its rule of Taylor mode tells a constant exponent from a constant base."""
     if name == "pow":
         return _power if arity == 2 or series == "power" else _exponential
     return RULES.get(name)

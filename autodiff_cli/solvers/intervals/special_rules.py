@@ -30,6 +30,7 @@ def _valley(argument: float, value: float) -> Rule:
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         x = operands[0]
         ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
+        # At a value of 0, as that of lgamma at 1 and 2, the error is absolute.
         result = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, SPECIAL)
         least = np.nextafter(value, -_INF)
         low = np.where(x.holds(argument), least, np.maximum(result.low, least))

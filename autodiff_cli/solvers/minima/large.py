@@ -93,13 +93,7 @@ def _product(problem: MinimumProblem, x: Vector, free: Mask, direction: Vector) 
 
 
 def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate:
-    """Return what is true at a point, with the extreme eigenvalues of the Hessian matrix by the Lanczos method.
-
-    Args:
-        problem: a problem without constraints.
-        x: the point.
-        typical: the size of each variable.
-    """
+    """Return what is true at a point of a problem without constraints, with the extreme eigenvalues by the Lanczos method."""
     gradient = problem.slopes(x)[0]
     fixed = _outward(x, gradient, problem.low, problem.high)
     slope = _projected(x, gradient, problem.low, problem.high)
@@ -119,11 +113,11 @@ def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certif
 
 
 def _extremes(product: Callable[[Vector], Vector], free: Mask) -> tuple[Vector, Vector]:
-    """Return the lowest and the highest eigenvalue of the free part of a matrix, nan if not found, and the lowest eigenvector."""
+    """Return the lowest and highest eigenvalue of the free part of a matrix, nan if not found, and the lowest eigenvector."""
     linalg = library("scipy.sparse.linalg", "minimize")
     count = int(free.sum())
     vector = np.zeros(len(free))
-    if count < 2:
+    if count < 2:  # the Lanczos method needs two variables; without any, the eigenvalues are 0
         vector[free] = 1.0
         return np.array([vector @ product(vector)] * 2), vector
 

@@ -204,18 +204,12 @@ VALUE = "value"
 def sensitivities(
     problem: MinimumProblem, certificate: Certificate, const: Mapping[str, Value], names: Sequence[str]
 ) -> dict[str, dict[str, Vector | float]]:
-    """Return the derivative of each element of the solution and of the value with respect to each constant.
+    """Return the derivative of each element of the solution and of the value with respect to each named one of the constants.
 
     The first-order conditions hold for every value of a constant a.  Their derivative is a linear system with the Hessian matrix H
     of the Lagrangian and the Jacobian matrix A of the active constraints: H dx - A.T dm = -d(grad L)/da and A dx = -dc/da.  The
     derivative of the value is the partial derivative of the Lagrangian with respect to a (Fiacco, Introduction to Sensitivity and
     Stability Analysis in Nonlinear Programming, 1983).
-
-    Args:
-        problem: the problem.
-        certificate: the certificate of the minimum.
-        const: the values of all constants.
-        names: the constants.
     """
     system, n = problem.system, problem.size
     others = {name: value for name, value in const.items() if name not in names}

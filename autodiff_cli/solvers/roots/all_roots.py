@@ -62,12 +62,7 @@ class Roots:
 
 
 def roots_over(problem: RootProblem, low: Vector, high: Vector) -> Roots:
-    """Find all roots in a box.
-
-    Args:
-        problem: the equations, at least as many as unknowns.
-        low, high: the bounds of the n unknowns.
-    """
+    """Find all roots of at least as many equations as unknowns in a box, given the bounds of the n unknowns."""
     search = _Search(problem, low, high)
     with np.errstate(all="ignore"):
         search.run()

@@ -163,7 +163,7 @@ class RootRows(RowMap):
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
         """Solve the rows of a block, and note each row without a root as a problem of the block, or leave it out."""
         block, out = super().computed(block)
-        failed = [i for i in np.flatnonzero(out[-1] == 0).tolist() if i not in block.problems]
+        failed = [i for i in np.flatnonzero(out[-1] == 0).tolist() if i not in block.problems]  # the last result is ``converged``
         if failed:
             block.bad += len(failed)
             block.first_bad = block.first_bad or f"{block.where} {block.lines[failed[0]]}: {NO_ROOT}"
