@@ -97,8 +97,8 @@ def allowance(problem: MinimumProblem, x: Vector, typical: Vector) -> Vector:
     return _ROUNDINGS * EPS * (np.abs(jacobian) @ np.maximum(np.abs(x), typical) + constant)
 
 
-def _regular(problem: MinimumProblem, x: Vector, active: Active, errors: Vector) -> bool:
-    """Return whether the rounding errors of the active constraints are too small to change the gradients of these constraints."""
+def _are_gradients_certain(problem: MinimumProblem, x: Vector, active: Active, errors: Vector) -> bool:
+    """Return whether rounding errors of the active constraints cannot change their gradients, where bounds leave these any."""
     jacobian = np.where(active.fixed, 0.0, problem.slopes(x)[1])
     for i in np.flatnonzero(active.constraints):
         square = float(jacobian[i] @ jacobian[i])
@@ -112,59 +112,120 @@ def _regular(problem: MinimumProblem, x: Vector, active: Active, errors: Vector)
 
 
 def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector) -> Certificate:
-    """Return what is true at a point.
+    """Return what is true at a point where constraints and bounds are taken as active.
 
-    Args:
-        problem: the problem.
-        x: the point.
-        active: the constraints and bounds that are taken as active.
-        typical: the size of each variable; a Newton step that is rounding at this size is rounding.
+    A Newton step that is rounding at the typical size of each variable is rounding.
     """
-    value, _ = problem.values(x)
-    gradient, jacobian = problem.slopes(x)
     errors = allowance(problem, x, typical)
-    beyond = violations(problem, x) - errors
-    violation = float(np.max(beyond, initial=0.0))
-    free = ~active.fixed
-    multipliers = _multipliers(problem, gradient, jacobian, active)
-    reduced = gradient - jacobian.T @ multipliers
-    hessian = problem.hessian(x, multipliers)
-    terms = np.abs(hessian) @ np.abs(x) + np.abs(gradient) + np.abs(jacobian).T @ np.abs(multipliers)
-    scale = _scale(hessian)
-    # The roundings of all terms add up in every element of the gradient; the scale makes the elements comparable.
-    rounding = _ROUNDINGS * EPS * scale * float(np.max(terms / scale, initial=0.0))
-    weak = np.abs(reduced) <= rounding
-    # A constraint or a bound with multiplier 0 does not hold the point: curvature is needed in its direction too.
-    strong = active.constraints & (problem.equality | (np.abs(multipliers) > _weak(multipliers)))
-    inner = free | (active.fixed & weak & (problem.low < problem.high))
-    basis = _tangents(jacobian[np.ix_(strong, inner)] / scale[inner])
-    curvatures = basis.T @ (hessian / np.outer(scale, scale))[np.ix_(inner, inner)] @ basis
-    step = _newton(hessian / np.outer(scale, scale), jacobian / scale, reduced / scale, active) / scale
-    small = bool((np.abs(step) <= 8 * EPS * np.maximum(typical, np.abs(x))).all())
-    solves = np.linalg.norm((reduced + hessian @ step)[free] / scale[free]) <= 0.5 * np.linalg.norm(reduced[free] / scale[free])
-    small &= bool(solves or active.constraints.any()) and abs(float(reduced @ step)) <= EPS * max(
-        abs(value), abs(problem.values(problem.start)[0])
-    )
-    stationary = bool(np.isfinite(reduced).all()) and (bool((np.abs(reduced) <= rounding)[free].all()) or small)
-    stationary = stationary and _regular(problem, x, active, errors)
-    kind, direction = _kind(problem, x, multipliers, curvatures, basis, scale, inner, step)
-    # Some directions of the tangent space leave the bounds and the constraints with multiplier 0: only the others count.
-    walls = _walls(problem, x, jacobian, active, strong, inner) / scale[inner] @ basis
-    if kind in ("negative", "indefinite", "semidefinite") and len(walls):
-        kind, inside = _on_cone(curvatures, walls)
-        direction[inner] = basis @ inside / scale[inner]
-    plain = _tangents(jacobian[np.ix_(strong, inner)])
-    restricted = plain.T @ hessian[np.ix_(inner, inner)] @ plain
-    eigenvalues = np.full(len(restricted), np.nan)
-    if np.isfinite(restricted).all():
-        eigenvalues = np.asarray(np.linalg.eigvalsh(restricted), float)
-    error = 8 * EPS * len(hessian) * float(np.max(np.abs(hessian), initial=0.0))
-    signs = _signs(problem, x, multipliers, reduced, active, rounding)
-    proof = stationary, signs, eigenvalues, error, kind, direction
-    return Certificate(x, value, multipliers, reduced, active, violation, *proof)
+    violation = float(np.max(violations(problem, x) - errors, initial=0.0))
+    at = _Conditions(problem, x, active, typical)
+    is_stationary = at.is_stationary() and _are_gradients_certain(problem, x, active, errors)
+    kind, direction = at.curvature()
+    error = 8 * EPS * len(at.hessian) * float(np.max(np.abs(at.hessian), initial=0.0))
+    proof = is_stationary, at.has_signs_of_minimum(), at.eigenvalues(), error, kind, direction
+    return Certificate(x, at.value, at.multipliers, at.reduced, active, violation, *proof)
 
 
-def _weak(multipliers: Vector) -> float:
+class _Conditions:
+    """The first-order and second-order conditions of a minimum at a point; the arguments are those of ``certify``.
+
+    Attributes:
+        reduced, hessian: the gradient, which is 0 up to its ``rounding``, and the Hessian matrix of the Lagrangian.
+        scale: the units in which the variables are comparable, see ``_scale``.
+        strong, inner: the masks of the active constraints with a multiplier, and of the variables that no bound holds.
+        basis, curvatures: a basis of the tangent space of these, in scaled variables, as columns, and the Hessian matrix in it.
+        step: the Newton step of the first-order conditions.
+    """
+
+    def __init__(self, problem: MinimumProblem, x: Vector, active: Active, typical: Vector) -> None:
+        self.problem, self.x, self.active, self.typical = problem, x, active, typical
+        self.value, _ = problem.values(x)
+        self.gradient, self.jacobian = problem.slopes(x)
+        self.multipliers = _multipliers(problem, self.gradient, self.jacobian, active)
+        self.reduced = self.gradient - self.jacobian.T @ self.multipliers
+        self.hessian = problem.hessian(x, self.multipliers)
+        self.scale = scale = _scale(self.hessian)
+        terms = np.abs(self.hessian) @ np.abs(x) + np.abs(self.gradient) + np.abs(self.jacobian).T @ np.abs(self.multipliers)
+        # The roundings of all terms add up in every element of the gradient; the scale makes the elements comparable.
+        self.rounding = _ROUNDINGS * EPS * scale * float(np.max(terms / scale, initial=0.0))
+        is_weak_bound = active.fixed & (np.abs(self.reduced) <= self.rounding) & (problem.low < problem.high)
+        self.strong = active.constraints & (problem.equality | (np.abs(self.multipliers) > _negligible(self.multipliers)))
+        self.inner = ~active.fixed | is_weak_bound
+        scaled = self.hessian / np.outer(scale, scale)
+        self.basis = _tangents(self.jacobian[np.ix_(self.strong, self.inner)] / scale[self.inner])
+        self.curvatures = self.basis.T @ scaled[np.ix_(self.inner, self.inner)] @ self.basis
+        self.step = _newton_step(scaled, self.jacobian / scale, self.reduced / scale, active) / scale
+
+    def is_stationary(self) -> bool:
+        """Return whether the gradient of the Lagrangian, or the Newton step, is rounding for the variables that are not fixed."""
+        is_small_step = self._is_small_step()
+        is_rounding = bool((np.abs(self.reduced) <= self.rounding)[~self.active.fixed].all())
+        return bool(np.isfinite(self.reduced).all()) and (is_rounding or is_small_step)
+
+    def _is_small_step(self) -> bool:
+        """Return whether the Newton step is rounding although it solves the conditions, and changes the value by rounding only."""
+        free, scale = ~self.active.fixed, self.scale
+        rest = np.linalg.norm((self.reduced + self.hessian @ self.step)[free] / scale[free])
+        solves = rest <= 0.5 * np.linalg.norm(self.reduced[free] / scale[free])
+        keeps_value = bool(solves or self.active.constraints.any()) and abs(float(self.reduced @ self.step)) <= EPS * max(
+            abs(self.value), abs(self.problem.values(self.problem.start)[0])
+        )
+        return keeps_value and bool((np.abs(self.step) <= 8 * EPS * np.maximum(self.typical, np.abs(self.x))).all())
+
+    def has_signs_of_minimum(self) -> bool:
+        """Return whether no multiplier of an inequality or of a bound says that the value falls away from it into the inside."""
+        problem, fixed, x = self.problem, self.active.fixed, self.x
+        inequalities = self.multipliers[self.active.constraints & ~problem.equality]
+        at_low, at_high = fixed & (x <= problem.low), fixed & (x >= problem.high)
+        leaves_low = (self.reduced < -self.rounding) & at_low & ~at_high
+        leaves_high = (self.reduced > self.rounding) & at_high & ~at_low
+        return bool((inequalities >= -_negligible(self.multipliers)).all() and not (leaves_low | leaves_high).any())
+
+    def eigenvalues(self) -> Vector:
+        """Return the eigenvalues of the Hessian matrix on the tangent space, in units of the variables; nan if it is not finite."""
+        plain = _tangents(self.jacobian[np.ix_(self.strong, self.inner)])
+        restricted = plain.T @ self.hessian[np.ix_(self.inner, self.inner)] @ plain
+        if not np.isfinite(restricted).all():
+            return np.full(len(restricted), np.nan)
+        return np.asarray(np.linalg.eigvalsh(restricted), float)
+
+    def curvature(self) -> tuple[str, Vector]:
+        """Return the definiteness of the Hessian matrix in the feasible tangent directions, and the one of lowest curvature."""
+        kind, lowest = self._tangent_curvature()
+        # Some directions of the tangent space leave the bounds and the constraints with multiplier 0: only the others count.
+        walls = self._walls() / self.scale[self.inner] @ self.basis
+        if kind in ("negative", "indefinite", "semidefinite") and len(walls):
+            kind, lowest = _on_cone(self.curvatures, walls)
+        direction = np.zeros(len(self.x))
+        if lowest is not None:
+            direction[self.inner] = self.basis @ lowest / self.scale[self.inner]
+        return kind, direction
+
+    def _tangent_curvature(self) -> tuple[str, Vector | None]:
+        """Return the definiteness of the curvatures, also within twice the Newton step, and their lowest direction or ``None``."""
+        if not self.basis.size:
+            return "positive", None
+        if not np.isfinite(self.curvatures).all():
+            return "unknown", None
+        values, vectors = np.linalg.eigh(self.curvatures)
+        kind = definiteness(values, 32 * EPS * len(values))
+        for sign in (-2, 2) if kind == "positive" else ():
+            moved = self.problem.hessian(self.x + sign * self.step, self.multipliers) / np.outer(self.scale, self.scale)
+            change = self.basis.T @ moved[np.ix_(self.inner, self.inner)] @ self.basis - self.curvatures
+            if not np.isfinite(change).all() or np.linalg.norm(change, 2) > 0.5 * values[0]:
+                return "semidefinite", vectors[:, 0]
+        return kind, vectors[:, 0]
+
+    def _walls(self) -> Matrix:
+        """Return the rows whose product with a direction of the inner variables is not negative if the direction is feasible."""
+        fixed = self.active.fixed[self.inner]
+        low, high = (self.x <= self.problem.low)[self.inner], (self.x >= self.problem.high)[self.inner]
+        units = np.eye(int(self.inner.sum()))
+        rows = self.jacobian[np.ix_(self.active.constraints & ~self.strong, self.inner)]
+        return np.vstack([units[fixed & low], -units[fixed & high], rows])
+
+
+def _negligible(multipliers: Vector) -> float:
     """Return the size below which a multiplier is rounding."""
     return 1e-10 * max(1.0, float(np.max(np.abs(multipliers), initial=0.0)))
 
@@ -194,24 +255,8 @@ def _multipliers(problem: MinimumProblem, gradient: Vector, jacobian: Matrix, ac
     return multipliers
 
 
-def _signs(problem: MinimumProblem, x: Vector, multipliers: Vector, reduced: Vector, active: Active, rounding: Vector) -> bool:
-    inequalities = multipliers[active.constraints & ~problem.equality]
-    at_low, at_high = active.fixed & (x <= problem.low), active.fixed & (x >= problem.high)
-    bounds = ((reduced < -rounding) & at_low & ~at_high).any() or ((reduced > rounding) & at_high & ~at_low).any()
-    return bool((inequalities >= -_weak(multipliers)).all() and not bounds)
-
-
-def _walls(problem: MinimumProblem, x: Vector, jacobian: Matrix, active: Active, strong: Mask, inner: Mask) -> Matrix:
-    """Return the rows whose product with a direction of the inner variables is not negative if the direction is feasible."""
-    fixed = active.fixed[inner]
-    low, high = (x <= problem.low)[inner], (x >= problem.high)[inner]
-    units = np.eye(int(inner.sum()))
-    rows = jacobian[np.ix_(active.constraints & ~strong, inner)]
-    return np.vstack([units[fixed & low], -units[fixed & high], rows])
-
-
 def _on_cone(curvatures: Matrix, walls: Matrix) -> tuple[str, Vector]:
-    """Return the definiteness of a matrix on the cone of the directions that no wall forbids, and its lowest direction."""
+    """Return the definiteness of a matrix, and its lowest direction, on the cone of the directions in which no wall decreases."""
     error = 32 * EPS * len(curvatures)
     lowest, direction = np.inf, np.zeros(len(curvatures))
     if len(walls) > _MOST_WALLS:
@@ -243,8 +288,8 @@ def _tangents(jacobian: Matrix) -> Matrix:
     return np.asarray(vectors[rank:].T)
 
 
-def _newton(hessian: Matrix, jacobian: Matrix, reduced: Vector, active: Active) -> Vector:
-    """Return the Newton step of the first-order conditions; the active constraints stay satisfied."""
+def _newton_step(hessian: Matrix, jacobian: Matrix, reduced: Vector, active: Active) -> Vector:
+    """Return the Newton step of the first-order conditions of a Lagrangian; the active constraints stay satisfied."""
     step = np.zeros(len(reduced))
     free = ~active.fixed
     basis = _tangents(jacobian[np.ix_(active.constraints, free)])
@@ -252,35 +297,6 @@ def _newton(hessian: Matrix, jacobian: Matrix, reduced: Vector, active: Active) 
         matrix = basis.T @ hessian[np.ix_(free, free)] @ basis
         step[free] = basis @ np.linalg.lstsq(matrix, -(basis.T @ reduced[free]), rcond=EPS * len(matrix))[0]
     return step
-
-
-def _kind(
-    problem: MinimumProblem,
-    x: Vector,
-    multipliers: Vector,
-    curvatures: Matrix,
-    basis: Matrix,
-    scale: Vector,
-    inner: Mask,
-    step: Vector,
-) -> tuple[str, Vector]:
-    """Return the definiteness of the Hessian matrix on the tangent space, and the direction of its lowest eigenvalue."""
-    direction = np.zeros(len(x))
-    if not basis.size:
-        return "positive", direction
-    if not np.isfinite(curvatures).all():
-        return "unknown", direction
-    values, vectors = np.linalg.eigh(curvatures)
-    direction[inner] = basis @ vectors[:, 0] / scale[inner]
-    kind = definiteness(values, 32 * EPS * len(values))
-    if kind != "positive":
-        return kind, direction
-    for sign in (-2, 2):
-        moved = problem.hessian(x + sign * step, multipliers) / np.outer(scale, scale)
-        change = basis.T @ moved[np.ix_(inner, inner)] @ basis - curvatures
-        if not np.isfinite(change).all() or np.linalg.norm(change, 2) > 0.5 * values[0]:
-            return "semidefinite", direction
-    return "positive", direction
 
 
 def definiteness(eigenvalues: Vector, error: float) -> str:
@@ -295,13 +311,9 @@ def definiteness(eigenvalues: Vector, error: float) -> str:
 
 
 def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -> Vector:
-    """Return a point that satisfies the first-order conditions for given active constraints better, by Newton's method.
+    """Return a point that satisfies the first-order conditions better, by at most ``most`` steps of Newton's method from x.
 
-    Args:
-        problem: the problem.
-        x: the start.
-        active: the active constraints and bounds, which become equations.
-        most: the largest number of steps.
+    The active constraints and bounds become equations.
     """
     best, point, normal_only = np.inf, x, x
     free = ~active.fixed
@@ -335,6 +347,6 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         if rows.any():
             step[free] = np.linalg.lstsq(normal[np.ix_(rows, free)], -(c / sizes)[rows], rcond=None)[0]
         normal_only = np.clip(x + step / scale, problem.low, problem.high)
-        step += _newton(scaled, normal, reduced + scaled @ step, active)
+        step += _newton_step(scaled, normal, reduced + scaled @ step, active)
         x = np.clip(x + step / scale, problem.low, problem.high)
     return point

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _PARTS = (0.1, 1.0, 0.01, 10.0, 0.0)
 """The distances from the start, relative to its size, of further starts."""
-_MOST_STEPS = 300
-_MOST_RUNS = 4
+_MOST_STEPS, _MOST_RUNS = 300, 4
+"""The maximum number of steps of SLSQP, and of its runs without constraints."""
 _HUGE = 1e100
 """The number in place of one that is not finite."""
-_TOLERANCE = 1e-12
+_TOLERANCE = 1e-12  # the change of the value, in units of the first gradient, at which SLSQP ends
 _NEAR = 1e-6
 """The distance from a constraint, relative to the size of the variables, at which it is taken as active at first."""
 _DEEP = 1e12
@@ -42,11 +42,9 @@ class Unbounded(Exception):
 
 
 def minimize_constrained(problem: MinimumProblem, report: Report) -> tuple[Certificate | None, Vector, int]:
-    """Find a minimum of a problem with constraints.
+    """Find a minimum of a problem with constraints, and report each step.
 
-    Args:
-        problem: the problem.
-        report: the function that receives each step.
+    Each search starts from a better place than the end of the one before: beside a saddle point, or a feasible point downhill.
 
     Returns:
         The certificate of the minimum, or ``None``; the last point; and the number of steps.
@@ -58,28 +56,28 @@ def minimize_constrained(problem: MinimumProblem, report: Report) -> tuple[Certi
     saddle: Certificate | None = None
     ends: list[Vector] = []
     for part in _PARTS:
-        points = _searched(problem, start, report)
+        points = _sqp_points(problem, start, report)
         steps += len(points)
         typical = np.maximum(typical, np.max(np.abs(points), axis=0))
         ends.append(points[-1])
-        result = _solved(problem, points[-1], typical)
+        result = _certificate_near(problem, points[-1], typical)
         if result is None or not result.is_critical:
-            start = _restored(problem, _downhill(problem, part)) if result is None or result.violation else result.x
+            start = _nearest_feasible(problem, _downhill(problem, part)) if result is None or result.violation else result.x
         elif result.curvature not in ("negative", "indefinite"):
             return result, result.x, steps
         else:
-            saddle, start = result, _beside(problem, result)
+            saddle, start = result, _beside_saddle(problem, result)
     if saddle is not None:
         return saddle, saddle.x, steps
     endless = [x for x in ends if _is_endless(problem, x)]
     if endless:
         raise Unbounded(endless[0])
     nearest = min(ends, key=lambda x: float(np.linalg.norm(violations(problem, x))))
-    return None, _restored(problem, nearest), steps
+    return None, _nearest_feasible(problem, nearest), steps
 
 
-def _solved(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate | None:
-    """Return the certificate of the point that Newton's method finds from the end of a search."""
+def _certificate_near(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate | None:
+    """Return the certificate of the point that Newton's method finds from two guesses of the active set, or ``None``."""
     if _is_endless(problem, x):
         return None
     sizes = np.linalg.norm(problem.slopes(x)[1], axis=1)
@@ -90,20 +88,54 @@ def _solved(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate 
 
 
 def _is_endless(problem: MinimumProblem, x: Vector) -> bool:
-    """Return whether a value is so low at a point, which satisfies the constraints, that it has no bound."""
+    """Return whether a point satisfies the constraints, and the value there is so low that it has no bound."""
     violation = float(np.max(violations(problem, x), initial=0.0))
     return violation <= _NEAR * float(np.max(np.abs(x))) and problem.values(x)[0] < min(-_DEEP, problem.values(problem.start)[0])
 
 
 def descend_between(problem: MinimumProblem, start: Vector, report: Report) -> Descent:
     """Minimize a function between bounds."""
-    points = _searched(problem, start, report)
+    points = _sqp_points(problem, start, report)
     lengths = [float(np.linalg.norm(after - before)) for before, after in itertools.pairwise(points)]
     return Descent(points[-1], "unbounded" if _is_endless(problem, points[-1]) else "stationary", len(lengths), lengths)
 
 
-def _searched(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:
+def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:
     """Return the points of sequential quadratic programming, the last of them on the bounds that are close to it."""
+    points = [start]
+
+    def accept(x: Vector) -> None:
+        if not np.isfinite(x).all():
+            return
+        points.append(np.clip(x, problem.low, problem.high))
+        slope = float(np.linalg.norm(problem.slopes(points[-1])[0]))
+        report(points[-1], problem.values(points[-1])[0], slope, float(np.linalg.norm(points[-1] - points[-2])), "step")
+
+    optimize = library("scipy.optimize", "minimize")
+    for _ in range(_MOST_RUNS):
+        unit = min(1.0, max(float(np.linalg.norm(problem.gradient(start))), 1e-100))  # the tolerance is not relative
+        value = problem.value(start)
+        end = optimize.minimize(
+            lambda x, unit=unit: float(_finite(np.asarray(problem.value(x) / unit))),
+            start,
+            jac=lambda x, unit=unit: _finite(problem.gradient(x) / unit),
+            bounds=optimize.Bounds(problem.low, problem.high),
+            constraints=_scipy_constraints(problem),
+            method="SLSQP",
+            options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
+            callback=accept,
+        ).x
+        start = points[-1]
+        if problem.constraints or not problem.value(start) < value - 1e-3 * abs(value):
+            break
+    x = end if np.isfinite(end).all() else points[-1]
+    for bound in (problem.low, problem.high):
+        x = np.where(np.abs(x - bound) <= _NEAR * np.maximum(1.0, np.abs(x)), bound, x)
+    return [*points, np.clip(x, problem.low, problem.high)]
+
+
+def _scipy_constraints(problem: MinimumProblem) -> list[dict[str, object]]:
+    """Return the equations and the inequalities in the form that SciPy's ``minimize`` takes."""
 
     def values(rows: Mask, x: Vector) -> Vector:
         return _finite(problem.values(x)[1][rows])
@@ -111,43 +143,12 @@ def _searched(problem: MinimumProblem, start: Vector, report: Report) -> list[Ve
     def slopes(rows: Mask, x: Vector) -> Matrix:
         return _finite(problem.slopes(x)[1][rows])
 
-    def taken(x: Vector) -> None:
-        if not np.isfinite(x).all():
-            return
-        points.append(np.clip(x, problem.low, problem.high))
-        slope = float(np.linalg.norm(problem.slopes(points[-1])[0]))
-        report(points[-1], problem.values(points[-1])[0], slope, float(np.linalg.norm(points[-1] - points[-2])), "step")
-
-    points = [start]
-    optimize = library("scipy.optimize", "minimize")
     kinds = [(kind, rows) for kind, rows in (("eq", problem.equality), ("ineq", ~problem.equality)) if rows.any()]
-    constraints = [{"type": kind, "fun": partial(values, rows), "jac": partial(slopes, rows)} for kind, rows in kinds]
-    bounds = optimize.Bounds(problem.low, problem.high)
-    for _ in range(_MOST_RUNS):
-        unit = min(1.0, max(float(np.linalg.norm(problem.gradient(start))), 1e-100))  # the tolerance is not relative
-        value = problem.value(start)
-        done = optimize.minimize(
-            lambda x, unit=unit: float(_finite(np.asarray(problem.value(x) / unit))),
-            start,
-            jac=lambda x, unit=unit: _finite(problem.gradient(x) / unit),
-            bounds=bounds,
-            constraints=constraints,
-            method="SLSQP",
-            options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
-            callback=taken,
-        )
-        start = points[-1]
-        if problem.constraints or not problem.value(start) < value - 1e-3 * abs(value):
-            break
-    x = done.x if np.isfinite(done.x).all() else points[-1]
-    for bound in (problem.low, problem.high):
-        x = np.where(np.abs(x - bound) <= _NEAR * np.maximum(1.0, np.abs(x)), bound, x)
-    x = np.clip(x, problem.low, problem.high)
-    return [*points, x]
+    return [{"type": kind, "fun": partial(values, rows), "jac": partial(slopes, rows)} for kind, rows in kinds]
 
 
 def _downhill(problem: MinimumProblem, part: float) -> Vector:
-    """Return a point beside the start in the direction of lower values, where the gradients of constraints may be independent."""
+    """Return a point downhill at a part of the size of the start, where the gradients of constraints may be independent."""
     x, gradient = problem.start, problem.slopes(problem.start)[0]
     size = part * max(1.0, float(np.max(np.abs(x)))) / max(float(np.linalg.norm(gradient)), 1e-300)
     return np.clip(x - size * gradient, problem.low, problem.high)
@@ -158,10 +159,10 @@ def _finite(numbers: Vector) -> Vector:
     return np.asarray(np.nan_to_num(numbers, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE))
 
 
-def _restored(problem: MinimumProblem, x: Vector) -> Vector:
-    """Return the nearest point at which the violation of the constraints is smallest."""
+def _nearest_feasible(problem: MinimumProblem, x: Vector) -> Vector:
+    """Return the point, near another one, at which the violation of the constraints is smallest, by least squares."""
 
-    def excess(x: Vector) -> Vector:
+    def violation(x: Vector) -> Vector:
         c = problem.values(x)[1]
         return _finite(np.where(problem.equality, c, np.minimum(c, 0.0)))
 
@@ -171,40 +172,34 @@ def _restored(problem: MinimumProblem, x: Vector) -> Vector:
 
     solve = library("scipy.optimize", "minimize").least_squares
     start = _finite(np.clip(x, problem.low, problem.high))
-    return np.asarray(solve(excess, start, slopes, (problem.low, problem.high), x_scale="jac").x)
+    return np.asarray(solve(violation, start, slopes, (problem.low, problem.high), x_scale="jac").x)
 
 
-def _beside(problem: MinimumProblem, certificate: Certificate) -> Vector:
+def _beside_saddle(problem: MinimumProblem, certificate: Certificate) -> Vector:
     """Return the lowest of some points beside a saddle point, in the direction of the lowest curvature up to the bounds."""
     x, direction = certificate.x, certificate.direction
     unit = direction * max(1.0, float(np.max(np.abs(x)))) / max(float(np.max(np.abs(direction))), 1e-300)
     points = []
     for step in (unit, -unit):
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # the distance to the nearest bound, in units of the step
             room = np.where(step > 0, (problem.high - x) / step, np.where(step < 0, (problem.low - x) / step, np.inf))
         points += [np.clip(x + min(part, float(np.min(room))) * step, problem.low, problem.high) for part in (0.1, 1.0)]
     return min(points, key=lambda point: problem.values(point)[0])
 
 
 def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
-    """Return the certificate of the point that Newton's method finds with an active set, which is corrected by the signs.
+    """Return the certificate of the point that Newton's method finds with an active set, or ``None``.
 
-    Args:
-        problem: the problem.
-        x: the start.
-        constraints: the mask of the constraints that are probably active.
-        typical: the sizes of the variables.
+    The set begins with a mask of the constraints that are probably active, and is corrected by the signs.
     """
-    rows = constraints | problem.equality
-    fixed = (x <= problem.low) | (x >= problem.high)
+    active = Active(constraints | problem.equality, (x <= problem.low) | (x >= problem.high))
     tried: set[bytes] = set()
     result: Certificate | None = None
-    for _ in range(3 * (len(rows) + len(fixed)) + 3):
-        key = np.concatenate([rows, fixed]).tobytes()
+    for _ in range(3 * (len(active.constraints) + len(active.fixed)) + 3):
+        key = np.concatenate(active).tobytes()
         if key in tried:
             break
         tried.add(key)
-        active = Active(rows, fixed)
         point = refine(problem, x, active)
         if np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical))) or not np.isfinite(point).all():
             return result
@@ -212,23 +207,27 @@ def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typi
             return result
         result = certify(problem, point, active, typical)
         x = point
-        if result.is_critical:
-            return result
-        c = problem.values(point)[1]
-        broken = ~problem.equality & ~rows & (c < 0)
-        beyond = ~fixed & ((point <= problem.low) | (point >= problem.high))
-        if broken.any() or beyond.any():
-            rows, fixed = rows | broken, fixed | beyond
-            continue
-        wrong = rows & ~problem.equality & (result.multipliers < 0)
-        pushed = (result.reduced < 0) & (point <= problem.low) | (result.reduced > 0) & (point >= problem.high)
-        pushed &= fixed & (problem.low < problem.high)
-        if wrong.any():
-            worst = np.argmin(np.where(wrong, result.multipliers, np.inf))
-            rows = rows & (np.arange(len(rows)) != worst)
-        elif pushed.any():
-            worst = np.argmax(np.where(pushed, np.abs(result.reduced), -1.0))
-            fixed = fixed & (np.arange(len(fixed)) != worst)
-        else:
+        corrected = None if result.is_critical else _corrected(problem, result)
+        if corrected is None:
             break
+        active = corrected
     return result
+
+
+def _corrected(problem: MinimumProblem, certificate: Certificate) -> Active | None:
+    """Return a better active set: with what the point violates, or without what holds it most wrongly; ``None`` without either."""
+    x, (rows, fixed) = certificate.x, certificate.active
+    violated = ~problem.equality & ~rows & (problem.values(x)[1] < 0)
+    beyond = ~fixed & ((x <= problem.low) | (x >= problem.high))
+    if violated.any() or beyond.any():
+        return Active(rows | violated, fixed | beyond)
+    wrong = rows & ~problem.equality & (certificate.multipliers < 0)
+    if wrong.any():
+        worst = np.argmin(np.where(wrong, certificate.multipliers, np.inf))
+        return Active(rows & (np.arange(len(rows)) != worst), fixed)
+    pushed = (certificate.reduced < 0) & (x <= problem.low) | (certificate.reduced > 0) & (x >= problem.high)
+    pushed &= fixed & (problem.low < problem.high)
+    if pushed.any():
+        worst = np.argmax(np.where(pushed, np.abs(certificate.reduced), -1.0))
+        return Active(rows, fixed & (np.arange(len(fixed)) != worst))
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,13 +15,13 @@ from autodiff_cli.solvers.minima.newton_trust_region import EPS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autodiff_cli.arrays import Vector
+    from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.solvers.minima.certificate import Certificate
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 _HIGHEST = 12
 """The highest order of derivative that is examined."""
-_MOST_DIRECTIONS = 6
+_MOST_DIRECTIONS = 6  # in which values are compared, apart from the diagonals of the first two
 _MOST_ENCLOSED = 12
 """The maximum number of variables of a Hessian matrix whose rounding errors are enclosed."""
 _DISTANCES = (0.1, 0.01, 0.001)
@@ -44,44 +45,45 @@ class Probe(NamedTuple):
 
 
 def probe(problem: MinimumProblem, certificate: Certificate, typical: Vector) -> Probe:
-    """Examine the surroundings of a degenerate point without active constraints, between the bounds.
-
-    Args:
-        problem: the problem.
-        certificate: the certificate of the point.
-        typical: the sizes of the variables.
-    """
+    """Examine the surroundings of a degenerate point without active constraints, given typical sizes of the variables."""
     x = certificate.x
     size = np.maximum(typical, 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
-    nothing = np.zeros(len(x))
     order, sign = _first_derivative(problem, x, float(size[0])) if len(x) == 1 else (0, 0.0)
     order = order if order % 2 == 0 and sign > 0 else 0
     scaled = problem.hessian(x) * np.outer(size, size)
     if not np.isfinite(scaled).all():
-        return Probe(None, False, order, nothing)
-    values, vectors = np.linalg.eigh(scaled)
-    null = values <= np.sqrt(EPS) * max(float(np.max(np.abs(values))), 1e-300)
-    null[0] = True
-    across, along = vectors[:, ~null], vectors[:, null]
-    directions = [along[:, i] for i in range(along.shape[1])][:_MOST_DIRECTIONS]
+        return Probe(None, False, order, np.zeros(len(x)))
+    along, across = _null_space(scaled)
+    directions = list(along.T)[:_MOST_DIRECTIONS]
     if len(directions) > 1:
         directions += [(directions[0] + directions[1]) / np.sqrt(2), (directions[0] - directions[1]) / np.sqrt(2)]
-    lowest: tuple[float, Vector | None] = (0.0, None)
-    flat, rises = nothing, True
+    least, lowest = 0.0, None
+    flat, rises = np.zeros(len(x)), True
     for direction in directions:
-        highest = []
+        changes = []
         for distance in (sign * length for length in _DISTANCES for sign in (1, -1)):
-            point = _settled(problem, x, size * direction * distance, across, size)
-            value = problem.values(point)[0]
-            change = value - certificate.value if np.isfinite(value) else np.inf
-            noise = 64 * EPS * (abs(certificate.value) + (abs(value) if np.isfinite(value) else 0.0))
-            change = 0.0 if abs(change) <= noise else change
-            lowest = (change, point) if change < lowest[0] else lowest
-            highest.append(change)
-        if max(highest) <= 0 or min(highest[:4]) <= 0:
-            rises = False
-            flat = direction * size
-    return Probe(lowest[1], rises, order, flat)
+            point = _moved_along(problem, x, size * direction * distance, across, size)
+            changes.append(_change(certificate.value, problem.values(point)[0]))
+            if changes[-1] < least:
+                least, lowest = changes[-1], point
+        if max(changes) <= 0 or min(changes[:4]) <= 0:  # at the shortest distance, rounding may hide a rise
+            flat, rises = direction * size, False
+    return Probe(lowest, rises, order, flat)
+
+
+def _null_space(hessian: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the eigenvectors of the lowest eigenvalue and of those that are not positive beyond rounding, and the others."""
+    values, vectors = np.linalg.eigh(hessian)
+    null = values <= np.sqrt(EPS) * max(float(np.max(np.abs(values))), 1e-300)
+    null[0] = True
+    return vectors[:, null], vectors[:, ~null]
+
+
+def _change(before: float, after: float) -> float:
+    """Return the change of a value: 0 if it is rounding, and inf to a value that is not finite."""
+    if not np.isfinite(after):
+        return np.inf
+    return 0.0 if abs(after - before) <= 64 * EPS * (abs(before) + abs(after)) else after - before
 
 
 def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
@@ -92,13 +94,11 @@ def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
     from autodiff_cli.precise.reference import Reference, in_time
 
     hessian = np.abs(problem.hessian(x))
-    slopes = problem.system.slopes
-    if slopes is not None:
-        hidden = [not interval.low == interval.high == 0 for interval in slopes(x, x)[: len(x)]]
-        if not any(hidden):
+    if problem.system.slopes is not None:
+        may_slope = np.array([not interval.low == interval.high == 0 for interval in problem.system.slopes(x, x)[: len(x)]])
+        if not may_slope.any():
             return False  # the function is constant around the point, or exactly symmetric
-        gradient = problem.slopes(x)[0]
-        if any(is_hidden and not slope and not row.any() for is_hidden, slope, row in zip(hidden, gradient, hessian, strict=True)):
+        if (may_slope & (problem.slopes(x)[0] == 0) & ~hessian.any(axis=1)).any():
             return True  # nothing but rounding makes it zero
     try:
         with in_time(1.0):
@@ -109,7 +109,7 @@ def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
                 slope.kind == "smooth" and abs(slope.value) > float(most) and abs(slope.value) > slope.noise
                 for slope, most in zip(exact, allowed, strict=True)
             )
-    except AutodiffError:
+    except AutodiffError:  # not all functions have arbitrary-precision implementations
         return False
 
 
@@ -118,6 +118,7 @@ def is_curved(problem: MinimumProblem, x: Vector) -> bool:
     enclosure = problem.system.curvatures if len(x) <= _MOST_ENCLOSED else None
     if enclosure is None:
         return True
+    # A matrix in the box is its middle plus at most its half-widths, whose norm the lowest eigenvalue of the middle must exceed.
     low, high = (np.reshape(side, (len(x), len(x))) for side in zip(*((box.low, box.high) for box in enclosure(x, x)), strict=True))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return True
@@ -127,20 +128,20 @@ def is_curved(problem: MinimumProblem, x: Vector) -> bool:
     return bool(least > np.linalg.norm((high - low) / 2 / np.outer(size, size), 2))
 
 
-def _settled(problem: MinimumProblem, x: Vector, moved: Vector, across: Vector, size: Vector) -> Vector:
-    """Return a point that is moved along the null space and then minimized across it, because a valley may be curved."""
-    point = np.clip(x + moved, problem.low, problem.high)
+def _moved_along(problem: MinimumProblem, x: Vector, step: Vector, across: Matrix, size: Vector) -> Vector:
+    """Return a point after a step along the null space, minimized across it (by columns), because a valley may be curved."""
+    point = np.clip(x + step, problem.low, problem.high)
     for _ in range(4 if across.size else 0):
         gradient, hessian = problem.slopes(point)[0] * size, problem.hessian(point) * np.outer(size, size)
         if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             break
-        step = np.linalg.lstsq(across.T @ hessian @ across, -(across.T @ gradient), rcond=None)[0]
-        point = np.clip(point + size * (across @ step), problem.low, problem.high)
+        correction = np.linalg.lstsq(across.T @ hessian @ across, -(across.T @ gradient), rcond=None)[0]
+        point = np.clip(point + size * (across @ correction), problem.low, problem.high)
     return point
 
 
 def _first_derivative(problem: MinimumProblem, x: Vector, size: float) -> tuple[int, float]:
-    """Return the order and the sign of the first derivative that is not zero, of a function of one variable; 0 if there is none."""
+    """Return the order and the sign of the first term of the Taylor series that is not small at a distance ``size``, or 0."""
     system = problem.system
     try:
         coefficients = problem.sign * np.ravel(series(system.evaluation(0, x), _HIGHEST))[1:]
@@ -157,7 +158,7 @@ _MOST_STEPS = 300
 """The maximum number of steps of gradient sampling, each of which needs a few gradients for each variable."""
 _DECADES = tuple(10.0 ** np.arange(-12.0, 0.0))
 """The distances from a point at which the sides of a kink are looked for, relative to the size of the variable."""
-_MOST_POLISHES = 60
+_MOST_POLISHES = 60  # Newton steps along a kink
 _MOST_VARIABLES = 50
 """The maximum number of variables of a kink that is looked for; one step samples about three gradients for each variable."""
 _RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -183,14 +184,7 @@ class Kink(NamedTuple):
 
 
 def kink_near(problem: MinimumProblem, x: Vector, typical: Vector, moves: bool) -> Kink | None:
-    """Return the minimum at a kink near a point, or ``None``.
-
-    Args:
-        problem: the problem.
-        x: the point.
-        typical: the sizes of the variables.
-        moves: whether the point may move along the kink.
-    """
+    """Return the minimum at a kink near a point, which may move along the kink if ``moves``; ``None`` if there is none."""
     if problem.constraints or len(x) > _MOST_VARIABLES:
         return None
     size = np.maximum(np.maximum(typical, np.abs(x)), 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
@@ -199,7 +193,7 @@ def kink_near(problem: MinimumProblem, x: Vector, typical: Vector, moves: bool) 
 
 
 def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
-    """Return the minimum at a jump of the derivative of a function of one variable."""
+    """Return the minimum at a jump of the derivative of a continuous function of one variable, or ``None``."""
 
     def slope(point: Vector) -> float:
         return float(problem.gradient(point)[0])
@@ -219,7 +213,7 @@ def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
 
 
 def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> Kink | None:
-    """Run gradient sampling from a point."""
+    """Return the minimum at a kink that gradient sampling finds (Burke, Lewis and Overton 2005), or ``None``."""
     random = np.random.default_rng(0)
     left = _MOST_STEPS
     for radius in _RADII if moves else _RADII[-2:]:
@@ -228,7 +222,7 @@ def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> K
             shortest, largest = _shortest(problem, x, size, radius, random)
             if shortest is None or np.linalg.norm(shortest) <= _ZERO * largest or not moves:
                 break
-            lower = _searched(problem, x, -size * shortest, float(shortest @ shortest))
+            lower = _armijo(problem, x, -size * shortest, float(shortest @ shortest))
             if lower is None:
                 break
             x = lower
@@ -247,34 +241,22 @@ def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.rando
         gradients = np.array(_around(problem, x, size, _RADII[-3], random))
         if not len(gradients):  # none is finite
             return x
-        _, spread, directions = np.linalg.svd(gradients - gradients.mean(axis=0))
-        across = spread[: len(x)] > 1e-3 * spread[0] if len(spread) else np.zeros(0, bool)
-        rows = directions[: len(across)]
-        corner = across.all() and len(across) == len(x)
-        normals = np.vstack([rows, np.eye(len(x))]) if corner else rows[across]
-
-        def crossed(point: Vector, normals: Vector = normals) -> Vector:
-            for direction in normals:
-                point = _crossed(problem, point, size * direction)
-            return point
-
-        on_kink = crossed(x)
+        across, along = _kink_directions(gradients)
+        is_corner = not len(along)
+        normals = np.vstack([across, np.eye(len(x))]) if is_corner else across
+        on_kink = reduce(partial(_crossed, problem), size * normals, x)  # in one direction after the other
         value = problem.values(on_kink)[0]
         noise = 8 * EPS * abs(value)
         lower = problem.values(x)[0] - value
         if not lower >= -noise:
             return x
         x = on_kink
-        if corner and lower > noise:
+        if is_corner and lower > noise:
             continue
-        along = np.vstack([rows[~across], directions[len(across) :]])
-        # The directions contain errors, so the slope along them is that of the combination of gradients without a slope across.
-        slope, _ = _shortest(problem, x, size, _NEAREST, random)
-        hessian = problem.hessian(x + _NEAREST * size * random.uniform(-1, 1, len(x))) * np.outer(size, size)
-        if slope is None or not len(along) or not np.isfinite(hessian).all():
+        step = _step_along(problem, x, size, along, random)
+        if step is None:
             return x
-        step = np.linalg.lstsq(along @ hessian @ along.T, -(along @ slope), rcond=1e-12)[0]
-        moved = crossed(x + size * (along.T @ step))
+        moved = reduce(partial(_crossed, problem), size * normals, x + size * step)
         length = float(np.linalg.norm(step))
         if not (length < 0.9 * last and problem.values(moved)[0] <= value + noise):
             return x
@@ -282,8 +264,25 @@ def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.rando
     return x
 
 
+def _kink_directions(gradients: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the directions across a kink, in which gradients around it differ, and those along it; both as rows."""
+    _, spread, directions = np.linalg.svd(gradients - gradients.mean(axis=0))
+    is_across = np.zeros(len(directions), bool)
+    is_across[: len(spread)] = spread > 1e-3 * spread[0]
+    return directions[is_across], directions[~is_across]
+
+
+def _step_along(problem: MinimumProblem, x: Vector, size: Vector, along: Matrix, random: np.random.Generator) -> Vector | None:
+    """Return the Newton step along a kink, in units of ``size``; ``None`` at a corner, or without derivatives."""
+    slope, _ = _shortest(problem, x, size, _NEAREST, random)
+    hessian = problem.hessian(x + _NEAREST * size * random.uniform(-1, 1, len(x))) * np.outer(size, size)
+    if slope is None or not len(along) or not np.isfinite(hessian).all():
+        return None
+    return np.asarray(along.T @ np.linalg.lstsq(along @ hessian @ along.T, -(along @ slope), rcond=1e-12)[0])
+
+
 def _crossed(problem: MinimumProblem, x: Vector, direction: Vector, reaches: Sequence[float] = (1e-7, 1e-5, 1e-3)) -> Vector:
-    """Return the point on a line through x at which the slope changes its sign from minus to plus, if there is one near x."""
+    """Return the point on a line at which the slope changes from minus to plus, in the first of some reaches around x; else x."""
 
     def slope(length: float) -> float:
         return float(problem.slopes(x + length * direction)[0] @ direction)
@@ -302,23 +301,25 @@ def _crossed(problem: MinimumProblem, x: Vector, direction: Vector, reaches: Seq
 
 
 def _proof(problem: MinimumProblem, x: Vector, size: Vector, random: np.random.Generator) -> str:
-    """Return the proof of a minimum at a kink, or an empty text."""
+    """Return the proof of a minimum at a kink, or an empty text: a gradient of 0 within two radii, and no lower value around."""
     shortest, largest = _shortest(problem, x, size, _RADII[-2], random)
     if shortest is None or np.linalg.norm(shortest) > 10 * _ZERO * largest:
         return ""
-    spread = [np.linalg.norm(g) for g in _around(problem, x, size, _RADII[-1], random)]
-    if not spread or max(spread) < 0.5 * largest or largest < np.sqrt(EPS) * max(1.0, abs(problem.values(x)[0])):
-        return ""
+    closest = [np.linalg.norm(gradient) for gradient in _around(problem, x, size, _RADII[-1], random)]
     value = problem.values(x)[0]
+    # Close to a smooth minimum, all gradients are small.
+    if not closest or max(closest) < 0.5 * largest or largest < np.sqrt(EPS) * max(1.0, abs(value)):
+        return ""
     noise = 64 * EPS * abs(value)
-    for radius in (1e-2, 1e-3, 1e-4):
+    for radius in _RADII[:3]:
         for direction in _directions(len(x), random):
             if problem.values(np.clip(x + radius * size * direction, problem.low, problem.high))[0] < value - noise:
                 return ""
     return "0 is a convex combination of the gradients around it; no lower value is near"
 
 
-def _directions(count: int, random: np.random.Generator) -> Vector:
+def _directions(count: int, random: np.random.Generator) -> Matrix:
+    """Return directions from a point in ``count`` dimensions, as rows: along all axes, and some random ones."""
     units = np.eye(count)
     return np.vstack([units, -units, random.uniform(-1, 1, (count + 2, count))])
 
@@ -333,7 +334,7 @@ def _around(problem: MinimumProblem, x: Vector, size: Vector, radius: float, ran
 def _shortest(
     problem: MinimumProblem, x: Vector, size: Vector, radius: float, random: np.random.Generator
 ) -> tuple[Vector | None, float]:
-    """Return the shortest convex combination of the gradients around a point, and the norm of the longest gradient."""
+    """Return the shortest convex combination of the gradients around a point, ``None`` if none is finite, and the longest norm."""
     gradients = np.array(_around(problem, x, size, radius, random))
     if not len(gradients):
         return None, 0.0
@@ -347,8 +348,8 @@ def _shortest(
     return gradients.T @ (weights / weights.sum()), largest
 
 
-def _searched(problem: MinimumProblem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
-    """Return a point along a direction with a sufficiently lower value, or ``None``."""
+def _armijo(problem: MinimumProblem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
+    """Return the first halved step along a direction with a lower value, by 1e-4 of ``decrease`` per length; or ``None``."""
     value = problem.values(x)[0]
     length = 1.0
     for _ in range(60):

@@ -77,51 +77,58 @@ class TrustRegion:
         self.scale = np.ones(len(x))
         self.steps = 0
         self.lengths: list[float] = []
-        self.last: Vector | None = None
+        self._last_step: Vector | None = None
+        self._far = _FAR * max(1.0, float(np.abs(x).max()))
+        self._refresh()
+        self._radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
 
     def run(self, most: int) -> Descent:
         """Descend until no step reduces the value, or at most ``most`` trials."""
-        self._refresh()
-        radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
-        far = _FAR * max(1.0, float(np.abs(self.x).max()))
         for _ in range(most):
-            if self._is_stationary():
-                return self._end("stationary")
-            trial = self.x + self._step(radius)
-            step = trial - self.x
-            length = float(np.linalg.norm(self.scale * step))
-            typical = np.maximum(self.typical, np.abs(trial))
-            if not step.any() or (np.abs(step) <= 0.5 * EPS * np.abs(self.x)).all():
-                return self._end("stationary")
-            expected = -float(self.gradient @ step + step @ self.hessian @ step / 2)
-            # Beside a pole, a step is small and still reduces the value by much.
-            tiny = expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all()) and length < 0.5 * radius
-            value = self.problem.value(trial)
-            gradient = self.problem.gradient(trial) if np.isfinite(value) else np.full_like(trial, np.nan)
-            if value == -np.inf:
-                self.x, self.value = trial, value
-                return self._end("unbounded")
-            if not np.isfinite(gradient).all():
-                radius = length / 4
-            else:
-                ratio = self._ratio(value, gradient, expected, length >= 0.9 * radius)
-                if ratio is None:
-                    return self._end("stationary")
-                if 1e-4 < ratio < _TOO_GOOD:
-                    radius = radius if ratio < 0.75 or length < 0.8 * radius else 3 * radius
-                    radius = length / 4 if ratio < 0.25 else radius
-                    self._accept(trial, value, gradient, length)
-                    if ratio >= 0.25:  # the scale may have grown
-                        radius = max(radius, float(np.linalg.norm(self.scale * step)))
-                    if tiny:
-                        return self._end("stationary")
-                    if np.abs(self.x).max() > far or self.value < -_DEEPEST * max(1.0, self.height):
-                        return self._end("unbounded")
-                else:
-                    radius = length / 4
-            if radius <= _SMALLEST * max(1e-30, float(np.linalg.norm(self.scale * np.maximum(typical, 1e-30)))):
-                return self._end("collapsed")
+            ending = "stationary" if self._is_stationary() else self._try_step()
+            if ending is not None:
+                return self._end(ending)
         return self._end("limit")
+
+    def _try_step(self) -> str | None:
+        """Accept a step of at most the radius, or divide the radius; return how the descent ends, ``None`` if it goes on."""
+        radius = self._radius
+        trial = self.x + self._step(radius)
+        step = trial - self.x
+        length = float(np.linalg.norm(self.scale * step))
+        typical = np.maximum(self.typical, np.abs(trial))
+        if not step.any() or (np.abs(step) <= 0.5 * EPS * np.abs(self.x)).all():
+            return "stationary"
+        expected = -float(self.gradient @ step + step @ self.hessian @ step / 2)
+        # Beside a pole, a step is small and still reduces the value by much.
+        is_last = expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all()) and length < 0.5 * radius
+        value = self.problem.value(trial)
+        if value == -np.inf:
+            self.x, self.value = trial, value
+            return "unbounded"
+        gradient = self.problem.gradient(trial) if np.isfinite(value) else np.full_like(trial, np.nan)
+        is_full = length >= 0.9 * radius
+        ratio = self._ratio(value, gradient, expected, is_full) if np.isfinite(gradient).all() else -1.0
+        if ratio is None:
+            return "stationary"
+        if 1e-4 < ratio < _TOO_GOOD:
+            self._accept(trial, value, gradient, length)
+            self._radius = self._next_radius(ratio, length, step)
+            if is_last:
+                return "stationary"
+            if np.abs(self.x).max() > self._far or self.value < -_DEEPEST * max(1.0, self.height):
+                return "unbounded"
+        else:
+            self._radius = length / 4
+        smallest = _SMALLEST * max(1e-30, float(np.linalg.norm(self.scale * np.maximum(typical, 1e-30))))
+        return "collapsed" if self._radius <= smallest else None
+
+    def _next_radius(self, ratio: float, length: float, step: Vector) -> float:
+        """Return the radius after an accepted step, given the ratio of its decrease to the expected one."""
+        if ratio < 0.25:
+            return length / 4
+        radius = self._radius if ratio < 0.75 or length < 0.8 * self._radius else 3 * self._radius
+        return max(radius, float(np.linalg.norm(self.scale * step)))  # the scale may have grown
 
     def _is_stationary(self) -> bool:
         """Return whether the gradient is 0 without a way down, or too small to approach a degenerate minimum further."""
@@ -131,6 +138,7 @@ class TrustRegion:
         return bool(values[0] >= -len(values) * EPS * np.abs(values).max())
 
     def _end(self, ending: str) -> Descent:
+        """Return the end of the descent; one that collapses far below the start does so at a pole."""
         deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
         return Descent(self.x, "unbounded" if deep else ending, self.steps, self.lengths)
 
@@ -149,6 +157,7 @@ class TrustRegion:
         return 1.0 if better else None
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
+        """Move to a trial point, or beyond it to the limit of such steps, and report the step of a scaled length."""
         moved = trial - self.x
         self.x, self.value, self.gradient = trial, value, gradient
         self._extrapolate(moved)
@@ -160,21 +169,22 @@ class TrustRegion:
 
     def _extrapolate(self, moved: Vector) -> None:
         """Move to the limit of steps that shrink by a constant factor, as those of Newton's method at a degenerate minimum."""
-        last, self.last = self.last, moved
+        last, self._last_step = self._last_step, moved
         if last is None:
             return
         before, now = float(np.linalg.norm(last)), float(np.linalg.norm(moved))
-        if not (0.3 * before < now < 0.95 * before and moved @ last > 0.999 * before * now):
+        is_geometric = 0.3 * before < now < 0.95 * before and moved @ last > 0.999 * before * now
+        if not is_geometric:
             return
         leap = self.x + moved * (now / before) / (1 - now / before)
         value = self.problem.value(leap)
         if np.isfinite(value) and value <= self.value:
             gradient = self.problem.gradient(leap)
             if np.linalg.norm(gradient) < 0.5 * np.linalg.norm(self.gradient):
-                self.x, self.value, self.gradient, self.last = leap, value, gradient, None
+                self.x, self.value, self.gradient, self._last_step = leap, value, gradient, None
 
     def _refresh(self) -> None:
-        """Compute the Hessian matrix at the new point, and the scale of the variables."""
+        """Compute the Hessian matrix at the new point, or a substitute if it is not finite, and the scale of the variables."""
         hessian = self.problem.hessian(self.x)
         if not np.isfinite(hessian).all():
             hessian = np.diag(np.maximum(np.abs(self.gradient), 1.0))
@@ -185,6 +195,7 @@ class TrustRegion:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 
     def _step(self, radius: float) -> Vector:
+        """Return the step that minimizes the quadratic model, of at most a scaled length."""
         scaled = self.hessian / np.outer(self.scale, self.scale)
         return exact_step(scaled, self.gradient / self.scale, radius) / self.scale
 
@@ -204,14 +215,14 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
     along = vectors.T @ gradient
     lowest, size = values[0], float(np.linalg.norm(gradient))
     low = max(0.0, -lowest)
-    high = low + size / radius + EPS * max(1.0, abs(lowest))
     nearest = values - lowest <= EPS * max(abs(lowest), abs(values[-1]))
-    shift = high
     regular = np.where(nearest, 0.0, -along / np.where(nearest, 1.0, values + low))
-    if lowest <= 0 and np.linalg.norm(along[nearest]) <= EPS * size and np.linalg.norm(regular) <= radius:
+    is_hard = lowest <= 0 and np.linalg.norm(along[nearest]) <= EPS * size and np.linalg.norm(regular) <= radius
+    if is_hard:
         missing = np.sqrt(max(radius**2 - float(regular @ regular), 0.0))
         regular[0] += missing if along[0] <= 0 else -missing
         return np.asarray(vectors @ regular)
+    shift = high = low + size / radius + EPS * max(1.0, abs(lowest))
     for _ in range(_MOST_SECULAR):
         divided = along / (values + shift)
         length = float(np.linalg.norm(divided))
@@ -237,7 +248,7 @@ def curvature_roots(hessian: Matrix) -> Vector:
 
 
 def is_positive_definite(matrix: Matrix) -> bool:
-    """Return whether a symmetric matrix has a Cholesky factor."""
+    """Return whether a symmetric matrix is positive definite: whether it has a Cholesky factor."""
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

@@ -59,7 +59,7 @@ class MinimumProblem:
         low, high: the bounds, of length n; infinite where a variable has none.
         start: the start, moved into the bounds.
         rows: the number of the program of each value: of the objective, then of each constraint.
-        seconds: the time for evaluations; the next one raises ``OutOfTime``.
+        seconds: the time for evaluations, without a limit at first; after it, the next one raises ``OutOfTime``.
 
     Raises:
         AutodiffError: if a text is invalid, the objective is not a scalar, or the start is not in the domain.
@@ -78,33 +78,32 @@ class MinimumProblem:
         self.subject = list(subject)
         self.sign = -1.0 if maximize else 1.0
         source = "\n".join([expression, *subject])
-        known = {*at, *(const or {})}
-        values_at, constants = evaluated_inputs(at, const, "float64")
+        starts, constants = evaluated_inputs(at, const, "float64")
         try:
-            objective, parsed = _statements(expression, source, subject, known)
+            objective, parsed = _statements(expression, source, subject, {*at, *(const or {})})
             programs = [objective, *(constraint.function for constraint in parsed)]
             used = names_in(*programs)
-            self.unused = [name for name in (*values_at, *constants) if name not in used]
-            self._unchanged = {name: np.asarray(values_at[name], float)[()] for name in values_at if name not in used}
-            self._names = tuple(values_at)
-            start = {name: values_at[name] for name in values_at if name in used}
-            self.system = System(source, programs, start, constants, by_formula=True)
-            values = [int(np.prod(shape)) for shape in self.system.result_shapes]
+            self.unused = [name for name in (*starts, *constants) if name not in used]
+            self._unchanged = {name: np.asarray(value, float)[()] for name, value in starts.items() if name not in used}
+            self._names = tuple(starts)
+            variables = {name: value for name, value in starts.items() if name in used}
+            self.system = System(source, programs, variables, constants, by_formula=True)
         except AutodiffError as error:
             raise self.local(error) from None
-        if values[0] != 1:
+        sizes = [int(np.prod(shape)) for shape in self.system.result_shapes]
+        if sizes[0] != 1:
             raise ShapeError(
-                f"the expression has {values[0]} values, but a minimum is defined for one",
+                f"the expression has {sizes[0]} values, but a minimum is defined for one",
                 span=objective.span,
                 source=expression,
                 hint="reduce it to a number, for example with sum(...)",
             )
         self.constraints = [
             constraint if size == 1 else constraint._replace(text=f"{constraint.text} [{i}]")
-            for constraint, size in zip(parsed, values[1:], strict=True)
+            for constraint, size in zip(parsed, sizes[1:], strict=True)
             for i in range(size)
         ]
-        self.rows = [i for i, size in enumerate(values) for _ in range(size)]
+        self.rows = [i for i, size in enumerate(sizes) for _ in range(size)]
         self.equality = np.array([constraint.equality for constraint in self.constraints], bool)
         check_names(bounds or {}, self._names, "bounds", "variable")
         ends = {name: (bounds or {}).get(name, (-np.inf, np.inf)) for name in self.system.names}
@@ -117,7 +116,7 @@ class MinimumProblem:
         self._last: dict[str, tuple[bytes, Vector]] = {}
 
     def local(self, error: AutodiffError) -> AutodiffError:
-        """Return an error whose place is in the expression or in one constraint, not in the joined text."""
+        """Change the place of an error in the joined text to that in the expression or in one constraint, and return the error."""
         if error.span is None or error.source != "\n".join([self.expression, *self.subject]):
             return error
         first, last = error.span
@@ -181,6 +180,7 @@ class MinimumProblem:
         return result
 
     def _check_time(self) -> None:
+        """Raise ``OutOfTime`` if the evaluations took longer than allowed."""
         if self.system.seconds > self.seconds:
             raise OutOfTime
 
@@ -190,7 +190,7 @@ class MinimumProblem:
 
 
 def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[Constraint]]:
-    """Return the program of the objective, and the constraints with the definitions of the objective."""
+    """Return the program of the objective, and the constraints with its definitions; their spans refer to the joined source."""
     whole = equations(expression, known)
     if len(whole.equations) > 1 or whole.equations[0].right is not None:
         wrong = whole.equations[-1]
@@ -249,25 +249,25 @@ def check_start(problem: MinimumProblem) -> None:
     Raises:
         NotSolved: if a value or a derivative is not finite; the error has the place where it arises.
     """
-    x = problem.start
-    value, c = problem.values(x)
-    gradient, jacobian = problem.slopes(x)
-    result = np.column_stack([[value, *c], np.vstack([gradient, jacobian])])
-    wrong = np.flatnonzero(~np.isfinite(result).all(axis=1))
-    if not len(wrong):
-        return
-    row = result[wrong[0]]
-    number = str(row[np.argmin(np.isfinite(row))])
-    name = "the expression" if wrong[0] == 0 else f"the constraint {problem.constraints[wrong[0] - 1].text}"
-    what = f"the gradient of {name}" if np.isfinite(row[0]) else name
-    error = NotSolved(f"{what} is {number} at the start", hint=f"change the start with {setting('at')}")
-    evaluation = problem.system.evaluation(problem.rows[wrong[0]], x)
-    gradients = [
-        (f"the derivative with respect to {label}", slope) for label, slope in zip(problem.system.labels, row[1:], strict=True)
-    ]
+    value, c = problem.values(problem.start)
+    gradient, jacobian = problem.slopes(problem.start)
+    functions = np.column_stack([[value, *c], np.vstack([gradient, jacobian])])  # a row is a value and then its gradient
+    wrong = np.flatnonzero(~np.isfinite(functions).all(axis=1))
+    if len(wrong):
+        raise problem.local(_start_error(problem, int(wrong[0]), functions[wrong[0]]))
+
+
+def _start_error(problem: MinimumProblem, i: int, numbers: Vector) -> NotSolved:
+    """Return the error for function i, of which a number, the value or a derivative, is not finite at the start."""
+    name = "the expression" if i == 0 else f"the constraint {problem.constraints[i - 1].text}"
+    what = f"the gradient of {name}" if np.isfinite(numbers[0]) else name
+    message = f"{what} is {numbers[np.argmin(np.isfinite(numbers))]} at the start"
+    advice = f"change the start with {setting('at')}"
+    evaluation = problem.system.evaluation(problem.rows[i], problem.start)
+    slopes = zip(problem.system.labels, numbers[1:], strict=True)
+    gradients = [(f"the derivative with respect to {label}", slope) for label, slope in slopes]
     notes = [remark for remark in notes_on(evaluation, gradients, 1) if remark["kind"] in ("domain", "nonfinite")]
-    if notes:
-        span = notes[0]["span"] and tuple(notes[0]["span"])
-        hint = f"{notes[0]['message']}; change the start with {setting('at')}"
-        error = NotSolved(f"{what} is {number} at the start", span=span, source=problem.system.source, hint=hint)
-    raise problem.local(error)
+    if not notes:
+        return NotSolved(message, hint=advice)
+    span = notes[0]["span"] and tuple(notes[0]["span"])
+    return NotSolved(message, span=span, source=problem.system.source, hint=f"{notes[0]['message']}; {advice}")

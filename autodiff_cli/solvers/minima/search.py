@@ -29,7 +29,7 @@ _MOST_NEIGHBOURS = 50
 _SUBNORMAL = float(np.finfo(float).tiny) / EPS
 """The magnitude below which the rounding errors of subnormal numbers are larger than relative rounding errors."""
 _MANY = 20
-"""The number of last steps that are compared."""
+"""The number of last steps whose lengths are compared."""
 _MOST_ESCAPES = 20
 """The largest number of saddle points and inflection points that a search leaves."""
 
@@ -63,7 +63,7 @@ class Search:
         self.trace: list[Record] = []
         words = ("maximum", "negative", "increases") if problem.sign < 0 else ("minimum", "positive", "decreases")
         self._kind, self._positive, self._falls = words
-        self._first_value, self._first_norm = self._at_start()
+        self._first_value, self._first_norm = self._value_and_slope()
         self._report(self.x, self._first_value, self._first_norm, 0.0, "start")
 
     def run(self) -> None:
@@ -97,7 +97,7 @@ class Search:
         return np.sort(self.problem.sign * self.certificate.eigenvalues)
 
     def _confirm(self) -> None:
-        """Replace the verdict where the value is not continuous, or where its changes underflow."""
+        """Set the verdict of a failure where the value is not continuous, or where its changes underflow."""
         system, size = self.problem.system, np.maximum(np.abs(self.x), self.typical)
         broken = discontinuity(system, system.enclosure, self.x, 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x)))
         if broken is not None:
@@ -119,10 +119,12 @@ class Search:
             return False
         return self.verdict == "flat" or not self.certificate.active.fixed.any()
 
-    def _at_start(self) -> tuple[float, float]:
+    def _value_and_slope(self) -> tuple[float, float]:
+        """Return the value and the norm of the gradient at the last point."""
         return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
 
     def _report(self, x: Vector, value: float, norm: float, length: float, what: str) -> None:
+        """Record a step, with the norm of the gradient, its length and what was done; of large problems, only the first steps."""
         self.typical = np.maximum(self.typical, np.abs(x))
         self._reached = x
         if len(x) > DENSE and what == "step" and len(self.trace) > DENSE:
@@ -146,52 +148,50 @@ class Search:
             self.typical = np.maximum(self.typical, np.abs(self.x))
             if done.ending == "unbounded" or self._leaves(done):
                 return self._unbounded()
-            lower = self._examined(done)
+            lower = self._judged(done)
             if lower is None:
                 return None
             self.x = lower
-            value, norm = self._at_start()
-            self._report(lower, value, norm, 0.0, "escape")
+            self._report(lower, *self._value_and_slope(), 0.0, "escape")
         return self._failed("no minimum was found after many saddle points")
 
-    def _examined(self, done: Descent) -> Vector | None:
-        """Set the verdict on the end of a descent; or return a lower point from which to go on."""
-        result = self._certificate()
-        if result is None:
+    def _judged(self, done: Descent) -> Vector | None:
+        """Set the verdict on the end of a descent and return ``None``; or return a lower point from which to go on."""
+        lower, result = None, self._certificate()
+        if result is not None:
+            self.certificate, self.x = result, result.x
+        if result is None or not result.stationary or not result.signs:
             self._kink(done)
-            return None
-        self.certificate, self.x = result, result.x
-        if result.is_minimum and (not self._is_free or is_curved(self.problem, result.x)):
-            beyond = self._beyond_jump()
-            if beyond is None:
+        elif result.is_minimum and (not self._is_free or is_curved(self.problem, result.x)):
+            lower = self._beyond_jump()
+            if lower is None:
                 self._proven()
-            return beyond
-        if not result.stationary or not result.signs:
-            self._kink(done)
-            return None
-        if result.curvature in ("negative", "indefinite"):
-            return self._saddle(result)
-        if result.curvature == "unknown":
+        elif result.curvature in ("negative", "indefinite"):
+            lower = self._saddle(result)
+        elif result.curvature == "unknown":
             self._failed("the curvature at the end could not be determined")
-            return None
-        if self.problem.size > DENSE:
+        elif self.problem.size > DENSE:
             self._flat(result.direction)
-            return None
+        else:
+            lower = self._judged_degenerate(done, result)
+        return lower
+
+    def _judged_degenerate(self, done: Descent, result: Certificate) -> Vector | None:
+        """Set the verdict on a point with a singular Hessian matrix and return ``None``; or return a lower point close to it."""
         around = probe(self.problem, result, self.typical)
         if around.lower is not None:
             return around.lower
         if result.active.fixed.any():
             self._flat(result.direction)
-            return None
-        if around.rises and not around.order and kink_near(self.problem, self.x, self.typical, moves=False) is not None:
-            self._kink(done)
-        elif around.rises and around.order:
+        elif not around.rises:
+            self._flat(around.direction)
+        elif around.order:
             self._proven(f"the first derivative that is not zero, of order {around.order}, is {self._positive}")
-        elif around.rises:
+        elif kink_near(self.problem, self.x, self.typical, moves=False) is not None:
+            self._kink(done)
+        else:
             verb = "increases" if self._falls == "decreases" else "decreases"
             self._proven(f"the Hessian matrix is singular; the value {verb} in every direction that was tried")
-        else:
-            self._flat(around.direction)
         return None
 
     def _beyond_jump(self) -> Vector | None:
@@ -211,7 +211,7 @@ class Search:
         return None
 
     def _certificate(self) -> Certificate | None:
-        """Return the certificate of the last point, or of a better point nearby."""
+        """Return the certificate of the last point, or of a better point nearby; ``None`` if the Hessian matrix is not finite."""
         problem = self.problem
         if problem.size > DENSE:
             return certify_large(problem, self.x, self.typical)
@@ -227,7 +227,7 @@ class Search:
         return certify(problem, self.x, Active(none, fixed), self.typical)
 
     def _constrained(self) -> None:
-        """Minimize with the constraints, and set the verdict from the certificate or from the constraint that is violated."""
+        """Minimize with the constraints, and set the verdict from the certificate."""
         try:
             result, self.x, self.steps = minimize_constrained(self.problem, self._report)
         except Unbounded as error:
@@ -235,19 +235,22 @@ class Search:
             self._unbounded()
             return
         self.certificate = result
-        if result is not None:
-            self.x = result.x
-            if result.is_minimum:
-                self._proven()
-                return
-            if result.is_critical:
-                self.direction = result.direction
-                if result.curvature == "semidefinite":
-                    self._flat(result.direction)
-                else:
-                    what = "the second derivative of the Lagrangian has the wrong sign in a tangent direction"
-                    self._failed(f"a saddle point: {what}", "saddle")
-                return
+        self.x = self.x if result is None else result.x
+        if result is None or not result.is_critical:
+            self._unsolved()
+        elif result.is_minimum:
+            self._proven()
+        elif result.curvature == "semidefinite":
+            self._flat(result.direction)
+        else:
+            self.direction = result.direction
+            what = "the second derivative of the Lagrangian has the wrong sign in a tangent direction"
+            self._failed(f"a saddle point: {what}", "saddle")
+
+    # Verdicts
+
+    def _unsolved(self) -> None:
+        """Set the verdict of a search with constraints that did not reach a critical point: which constraint is violated most."""
         beyond = violations(self.problem, self.x)
         worst = int(np.argmax(beyond))
         if beyond[worst] > 1e-8 * max(1.0, float(np.max(np.abs(self.x)))):
@@ -263,28 +266,29 @@ class Search:
                 advice=f"the gradients of the active constraints may be linearly dependent there; {_again()}",
             )
 
-    # Verdicts
-
     def _proven(self, curvature: str = "") -> None:
         """Set the verdict of a minimum; ``curvature`` says what proves it if the Hessian matrix does not."""
         result = self.certificate
         assert result is not None
-        self.converged = True
-        self.verdict = "at_bound" if result.active.fixed.any() else self._kind
-        constrained, fixed = bool(self.problem.constraints), bool(result.active.fixed.any())
-        gradient = "the gradient of the Lagrangian" if constrained else "the gradient"
-        free = " in the free variables" if fixed else ""
-        matrix = "its Hessian matrix" if constrained else "the Hessian matrix"
-        tangent = " on the tangent space" if result.active.constraints.any() else free
-        what = curvature or f"{matrix} is {self._positive} definite{tangent}"
-        if len(result.eigenvalues) and not curvature and result.eigenvalues[0] <= result.error:
-            what = f"the second derivative is {self._positive} in every direction that the bounds and constraints allow"
+        is_at_bound = bool(result.active.fixed.any())
+        self.verdict, self.converged = "at_bound" if is_at_bound else self._kind, True
+        matrix, gradient = "the Hessian matrix", "the gradient"
+        if self.problem.constraints:
+            matrix, gradient = "its Hessian matrix", "the gradient of the Lagrangian"
+        free = " in the free variables" if is_at_bound else ""
         if not len(result.eigenvalues):
             what = "the constraints and bounds leave no direction free"
+        elif curvature:
+            what = curvature
+        elif result.eigenvalues[0] <= result.error:
+            what = f"the second derivative is {self._positive} in every direction that the bounds and constraints allow"
+        else:
+            tangent = " on the tangent space" if result.active.constraints.any() else free
+            what = f"{matrix} is {self._positive} definite{tangent}"
         self.sentence = f"{self._kind}: {gradient}{free} is zero within rounding; {what}"
 
     def _saddle(self, certificate: Certificate) -> Vector | None:
-        """Return a lower point beside a saddle point; rounding errors may hide it."""
+        """Return a lower point beside a saddle point; if rounding errors hide it, set the verdict and return ``None``."""
         lower = self._below(certificate.direction)
         if lower is None:
             self.direction = certificate.direction
@@ -293,9 +297,10 @@ class Search:
         return lower
 
     def _below(self, direction: Vector) -> Vector | None:
-        """Return the lowest of some points along a direction, if one is lower."""
+        """Return the lower point at the largest of some distances along a direction, of both sides; ``None`` if none is lower."""
         problem = self.problem
-        size = float(np.max(np.abs(direction) / np.maximum(self.typical, 1e-3 * max(1.0, float(np.max(self.typical))))))
+        unit = np.maximum(self.typical, 1e-3 * max(1.0, float(np.max(self.typical))))
+        size = float(np.max(np.abs(direction) / unit))
         best, value = None, problem.values(self.x)[0]
         for distance in 10.0 ** -np.arange(0, 8):
             for sign in (1.0, -1.0):
@@ -339,25 +344,26 @@ class Search:
         if len(lengths) < _MANY or self.problem.size > DENSE:
             return False
         away = self.x - self.problem.start
-        vanished = float(np.linalg.norm(self.problem.slopes(self.x)[0])) <= 1e-12 * max(self._first_norm, 1e-300)
-        far = min(lengths[-_MANY:]) > 0.9 * max(lengths) / 4 and float(np.linalg.norm(away)) > 5 * max(lengths[-_MANY:])
-        if not (vanished and far):
+        has_vanished = float(np.linalg.norm(self.problem.slopes(self.x)[0])) <= 1e-12 * max(self._first_norm, 1e-300)
+        recent = lengths[-_MANY:]
+        is_far = min(recent) > 0.9 * max(lengths) / 4 and float(np.linalg.norm(away)) > 5 * max(recent)
+        if not (has_vanished and is_far):
             return False
         # The derivatives vanish at a kink, too, beyond which the value rises.
         further = np.clip(self.x + away, self.problem.low, self.problem.high)
         return not self.problem.values(further)[0] > self.problem.values(self.x)[0]
 
     def _unbounded(self) -> None:
-        """Set the verdict of a descent without an end, and say which variable moves away."""
+        """Set the verdict of a descent without an end, and say which variable moves away; far away, the value may have a limit."""
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
         name, far = self.problem.system.labels[farthest], self.x[farthest]
         value = self.problem.sign * self.problem.values(self.x)[0]
-        near = abs(far) <= 1e6 * max(1.0, float(np.max(np.abs(self.problem.start))))
-        endless = np.isinf(value) or (abs(value) > 1e12 if near else self._goes_on())
-        how = "without bound" if endless else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
+        is_near = abs(far) <= 1e6 * max(1.0, float(np.max(np.abs(self.problem.start))))
+        is_endless = np.isinf(value) or (abs(value) > 1e12 if is_near else self._goes_on())
+        how = "without bound" if is_endless else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
         self._failed(
             f"no {self._kind}: the value {self._falls} {how}; it is {value:.3g} at {name} = {far:.3g}",
-            "unbounded" if endless else "not_converged",
+            "unbounded" if is_endless else "not_converged",
             f"limit the variables with {setting('bounds')}, or {_again()}",
         )
 
@@ -369,8 +375,10 @@ class Search:
         return bool(values[1] - values[2] >= 0.9 * (values[0] - values[1]) > 0)
 
     def _failed(self, sentence: str, verdict: str = "not_converged", advice: str = "") -> None:
+        """Set the verdict of a failure, with its reason; without other advice, another start is advised."""
         self.verdict, self.sentence, self.advice, self.converged = verdict, sentence, advice or _again(), False
 
 
 def _again() -> str:
+    """Return the advice to use another start."""
     return f"use another start with {setting('at')}"

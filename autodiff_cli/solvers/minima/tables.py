@@ -49,6 +49,7 @@ def facts(result: Minimum, precision: int) -> list[tuple[str, str]]:
 
 
 def _eigenvalues(result: Minimum, precision: int) -> str:
+    """Return the eigenvalues in words: all, or the lowest and the highest one if there are many."""
     values = result.eigenvalues
     if len(values) <= _MOST_EIGENVALUES:
         return ", ".join(human(value, precision) for value in values)
@@ -56,6 +57,7 @@ def _eigenvalues(result: Minimum, precision: int) -> str:
 
 
 def _variables(result: Minimum, precision: int) -> Renderable:
+    """Return a table with one row for each element of each variable, without the middle rows if there are many."""
     rows: list[tuple[str, ArrayLike, ArrayLike, str]] = []
     for name, value in result.solution.items():
         labels = element_names(name, np.shape(value))
