@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.minima.problem import OutOfTime
-from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton, norm
+from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton_step, norm
 from autodiff_cli.solvers.roots.verification import Verification, verify
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ class Walk:
         return point
 
     def take(self, point: Point, length: float, done: str) -> None:
-        """Record an accepted step."""
+        """Record an accepted step: where it led, its length, and what was done, such as ``newton``."""
         x = dict(zip(self.problem.labels, map(float, point.x), strict=True))
         self.steps.append({"step": len(self.steps), **x, "residual": norm(point.f), "length": length, "done": done})
 
 
 def trust_region(walk: Walk, start: Point) -> Point:
-    """Return the minimum of the norm of the residuals that SciPy's trust-region method reaches."""
+    """Return the minimum of the norm of the residuals that SciPy's trust-region method reaches, or the last point in time."""
     if not start.f.any():
         return start
-    last, size = start, norm(start.f)
+    last, size = start, norm(start.f)  # the last accepted point, and the unit of the residuals
 
     def at(x: Vector) -> Point:
         if walk.expired:
@@ -69,7 +69,7 @@ def trust_region(walk: Walk, start: Point) -> Point:
         return np.nan_to_num(at(x).f / size, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
 
     def jacobian(x: Vector) -> Matrix:
-        """Return the Jacobian matrix at the start, or at a point that is accepted."""
+        """Return the Jacobian matrix at the start, or at a point that is thereby accepted, and record that step."""
         nonlocal last
         if not np.array_equal(x, last.x):
             point = at(x)
@@ -89,11 +89,12 @@ _HUGE = 1e100
 MOST_STEPS = 200
 """The maximum number of points of the trust region from one start."""
 MOST_SECONDS = 2.0
-"""The time for further starts; the first start always gets all of its steps."""
+"""The processor time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
 """The maximum number of starts of one search."""
 _MOST_NEWTON = 60
 """The maximum number of shortened Newton steps."""
+_MOST_SHORTENED = 8  # lengths that are tried for a Newton step
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
 
 
@@ -111,27 +112,21 @@ class SearchResult(NamedTuple):
     starts: int
 
 
+@np.errstate(all="ignore")
 def search(problem: RootProblem, start: Vector, seconds: float = MOST_SECONDS) -> SearchResult:
-    """Look for a root from a start, and from further starts if the iterations end at a minimum of the norm.
+    """Return the first root that Newton steps or a trust region reach in time, from n starting values or further ones.
 
-    Args:
-        problem: the equations.
-        start: the n starting values.
-        seconds: the time for all starts.
+    If none is found, the result is the best point; the first start always gets all of its steps.
     """
-    with np.errstate(all="ignore"):
-        return _search(problem, start, Walk(problem, seconds))
-
-
-def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
+    walk = Walk(problem, seconds)
     best: SearchResult | None = None
     for number, x in enumerate(starts(start), 1):
         for iterate in (_newton, trust_region):
             point = walk.begin(x)
             if not point.finite:
                 break
-            check = verify(problem, _newton(walk, iterate(walk, point), 1).x)
-            if best is None or (_RANK[check.verdict], norm(check.point.f)) < (_RANK[best.check.verdict], norm(best.check.point.f)):
+            check = verify(problem, _newton(walk, iterate(walk, point), is_polish=True).x)
+            if best is None or _rank(check) < _rank(best.check):
                 best = SearchResult(check, walk.steps, number)
             if check.converged:
                 return best
@@ -141,42 +136,48 @@ def _search(problem: RootProblem, start: Vector, walk: Walk) -> SearchResult:
     return best._replace(starts=number)
 
 
-def _newton(walk: Walk, point: Point, trials: int = 8) -> Point:
-    """Return the point that Newton steps reach, each shortened until the residuals decrease; one trial records no steps.
+def _rank(check: Verification) -> tuple[int, float]:
+    """Return the rank of a point among others: first by its verdict, then by its residuals; the best one has the lowest rank."""
+    return _RANK[check.verdict], norm(check.point.f)
 
-    Steps that shrink by a constant factor are extrapolated to their limit, a multiple root.
+
+def _newton(walk: Walk, point: Point, is_polish: bool = False) -> Point:
+    """Return the point that Newton steps reach, each divided by 4 until the residuals decrease.
+
+    Steps that shrink by a constant factor leap to their limit, a multiple root.  A polish takes full steps and records none.
     """
-    last = 0.0
+    last_length = 0.0
     for _ in range(_MOST_NEWTON):
         if not point.finite or not point.f.any():
             break
-        step, _ = newton(point.jacobian, point.f)
-        longest = float(np.max(np.abs(step) / (np.abs(point.x) + 1)))
-        ratio, last = norm(step) / last if last else 0.0, norm(step)
-        leaps = [1 / (1 - ratio)] if trials > 1 and 0.4 < ratio < 0.95 else []
-        factors = [*leaps, *(1 / max(1.0, longest) / 4**k for k in range(trials))]
+        step, _ = newton_step(point.jacobian, point.f)
+        length = norm(step)
+        ratio, last_length = length / last_length if last_length else 0.0, length
+        full = 1 / max(1.0, float(np.max(np.abs(step) / (np.abs(point.x) + 1))))
+        factors = [full] if is_polish else [full / 4**k for k in range(_MOST_SHORTENED)]
+        if not is_polish and 0.4 < ratio < 0.95:
+            factors.insert(0, 1 / (1 - ratio))
         points = (walk.problem.at(point.x + factor * step) for factor in factors)
         reached = next((reached for reached in points if norm(reached.f) < norm(point.f)), None)
         if reached is None:
             break
-        if trials > 1:
+        if not is_polish:
             walk.take(reached, norm(reached.x - point.x), "newton")
         point = reached
     return point
 
 
 def starts(start: Vector) -> Iterator[Vector]:
-    """Yield the start, then points around it and further away: equal for equal starts."""
+    """Yield a start, then points around it and around 0, from a sequence with low discrepancy (Roberts 2018)."""
     yield start
     size = np.maximum(np.abs(start), 0.1 * float(np.max(np.abs(start), initial=0.0)) or 1.0)
     for part in (0.1, 0.01, -1.0):
         yield part * start
     yield np.ones_like(start)
     yield np.zeros_like(start)
-    # The additive recurrence with the generalised golden ratio covers a box evenly in any number of dimensions.
     n = len(start)
     ratio = 2.0
-    for _ in range(60):
+    for _ in range(60):  # converges to the root of ratio**(n + 1) = ratio + 1
         ratio = (1 + ratio) ** (1 / (n + 1))
     weights = ratio ** -np.arange(1.0, n + 1)
     for k in range(1, MOST_STARTS):

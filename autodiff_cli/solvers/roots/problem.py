@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(float).eps)
 CUTOFF = 1e-13
 """The part of the largest singular value of a Jacobian matrix below which others count as 0."""
+_ROUNDINGS = 16  # the assumed number of rounding errors of an equation
 
 
 class Point:
@@ -72,6 +73,7 @@ class RootProblem:
         unused: the given names that do not occur in the equations.
         system: the residuals as functions of the unknowns that occur in the equations.
         start: the starting values of the n unknowns.
+        labels: the name of each of the n unknowns: ``x`` or ``v[0]``.
 
     Raises:
         AutodiffError: if the equations are invalid, or cannot be evaluated at the start.
@@ -105,11 +107,7 @@ class RootProblem:
         return Point(self.system, x)
 
     def check_finite(self, x: Vector) -> None:
-        """Raise an error if a residual is not finite at the start.
-
-        Raises:
-            NotSolved: if a residual is nan or infinite; the error has its place in the expression.
-        """
+        """Raise ``NotSolved``, with its place in the expression, if a residual is nan or infinite at the start."""
         if np.isfinite(self.system.values(x)).all():
             return
         for i in range(len(self.parsed.equations)):
@@ -128,7 +126,7 @@ class RootProblem:
                 )
 
     def noise(self, point: Point) -> Vector:
-        """Return a bound of the residuals that rounding errors can cause: in the evaluation, and in the unknowns themselves."""
+        """Return a bound of the m residuals that rounding errors can cause: in the evaluation, and in the unknowns themselves."""
         moved = np.abs(point.jacobian) @ (EPS * np.abs(point.x))
         return np.asarray(self._rounding(point) + np.where(np.isfinite(moved), moved, 0.0))
 
@@ -144,12 +142,11 @@ class RootProblem:
         return bound
 
     def _estimate(self, point: Point) -> Vector:
-        """Return an estimate of the rounding errors from the magnitudes of the sides of each equation."""
-        sides = self._sides
-        if sides is None:
+        """Return an estimate of the rounding errors from the magnitudes of the sides of each equation; 0 if they are not paired."""
+        if self._sides is None:
             return np.full(len(point.f), 0.0)
-        size = np.nan_to_num(np.abs(sides.values(point.x)).reshape(2, -1).sum(axis=0))
-        return np.asarray(16 * EPS * (size + np.abs(point.jacobian) @ np.abs(point.x)))
+        size = np.nan_to_num(np.abs(self._sides.values(point.x)).reshape(2, -1).sum(axis=0))
+        return np.asarray(_ROUNDINGS * EPS * (size + np.abs(point.jacobian) @ np.abs(point.x)))
 
     @cached_property
     def _sides(self) -> System | None:
@@ -162,14 +159,9 @@ class RootProblem:
 
 
 def sensitivities(problem: RootProblem, x: Vector, constants: Sequence[str]) -> dict[str, dict[str, Vector]]:
-    """Return the derivatives of a root.
+    """Return the derivatives of a root x with respect to named constants.
 
     With fewer equations than unknowns, the result is the shortest change of the unknowns.
-
-    Args:
-        problem: the equations.
-        x: the root.
-        constants: the names of the constants.
 
     Returns:
         For each unknown and each constant, an array with the shape of the unknown followed by the shape of the constant; inf
@@ -179,21 +171,27 @@ def sensitivities(problem: RootProblem, x: Vector, constants: Sequence[str]) -> 
     rest = {name: value for name, value in problem.const.items() if name not in constants}
     whole = System(problem.expression, system.programs, {**system.named(x), **{a: problem.const[a] for a in constants}}, rest)
     jacobian = whole.jacobian(whole.start)
-    n = len(x)
-    matrix, rows, columns = scaled(jacobian[:, :n])
-    sizes = np.linalg.svd(matrix, compute_uv=False)
-    if not np.isfinite(sizes).all() or sizes[-1] <= 1e-14 * sizes[0]:
-        slopes = np.full((n, jacobian.shape[1] - n), np.nan)
-    elif len(matrix) < n:
-        slopes = -np.linalg.pinv(jacobian[:, :n]) @ jacobian[:, n:]
-    else:
-        slopes = -np.linalg.pinv(matrix) @ (jacobian[:, n:] / rows[:, None]) / columns[:, None]
-    rows_of, columns_of = ([int(np.prod(whole.shapes[name])) for name in names] for names in (system.names, constants))
+    slopes = _implicit_slopes(jacobian[:, : len(x)], jacobian[:, len(x) :])
+    row_ends, column_ends = (
+        np.cumsum([int(np.prod(whole.shapes[name])) for name in names])[:-1] for names in (system.names, constants)
+    )
     result: dict[str, dict[str, Vector]] = {}
-    for name, part in zip(system.names, np.split(slopes, np.cumsum(rows_of)[:-1]), strict=True):
-        blocks = zip(constants, np.split(part, np.cumsum(columns_of)[:-1], axis=1), strict=True)
+    for name, rows in zip(system.names, np.split(slopes, row_ends), strict=True):
+        blocks = zip(constants, np.split(rows, column_ends, axis=1), strict=True)
         result[name] = {a: block.reshape((*whole.shapes[name], *whole.shapes[a]))[()] for a, block in blocks}
     return result
+
+
+def _implicit_slopes(by_unknowns: Matrix, by_constants: Matrix) -> Matrix:
+    """Return dx/da = -(dF/dx)^-1 dF/da, given dF/dx and dF/da; nan if dF/dx is singular (the implicit function theorem)."""
+    n = by_unknowns.shape[1]
+    matrix, rows, columns = scaled(by_unknowns)
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    if not np.isfinite(sizes).all() or sizes[-1] <= 1e-14 * sizes[0]:
+        return np.full((n, by_constants.shape[1]), np.nan)
+    if len(matrix) < n:  # a change of the columns would change the shortest solution
+        return np.asarray(-np.linalg.pinv(by_unknowns) @ by_constants)
+    return np.asarray(-np.linalg.pinv(matrix) @ (by_constants / rows[:, None]) / columns[:, None])
 
 
 def norm(vector: Vector) -> float:
@@ -213,19 +211,16 @@ def scaled(matrix: Matrix) -> tuple[Matrix, Vector, Vector]:
 
 
 def _divisors(matrix: Matrix, axis: int) -> Vector:
+    """Return the largest magnitudes along an axis, with 1 in place of 0."""
     sizes = np.max(np.abs(matrix), axis=axis, initial=0.0)
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def newton(jacobian: Matrix, f: Vector) -> tuple[Vector, int]:
+def newton_step(jacobian: Matrix, f: Vector) -> tuple[Vector, int]:
     """Return the full Newton step, and the rank of the Jacobian matrix.
 
-    The step is the solution of ``J @ step = -f``; the least-squares solution if there are more equations than unknowns, and the
-    shortest solution if there are fewer, or if the matrix is singular.
-
-    Args:
-        jacobian: the Jacobian matrix, of shape (m, n).
-        f: the m residuals.
+    The step is the solution of ``J @ step = -f`` for J of shape (m, n); the least-squares solution if there are more equations than
+    unknowns, and the shortest solution if there are fewer, or if the matrix is singular.
     """
     m, n = jacobian.shape
     if m > n:  # a change of the rows would change the least-squares solution
@@ -240,7 +235,7 @@ def newton(jacobian: Matrix, f: Vector) -> tuple[Vector, int]:
     return step / columns, int(rank)
 
 
-def slope(point: Point) -> float:
+def largest_cosine(point: Point) -> float:
     """Return the largest cosine of the angle between the residuals and a column of the Jacobian; 0 at a minimum of the norm."""
     sizes = np.linalg.norm(point.jacobian, axis=0) * norm(point.f)
     products = np.abs(point.jacobian.T @ point.f)

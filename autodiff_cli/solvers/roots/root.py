@@ -47,7 +47,8 @@ class Root(Solution):
         error_bound: a bound of the error of each unknown.
         proof: how the root was verified.
         sensitivity: the derivative of each unknown with respect to constants.
-        trace: the steps.
+        trace: the steps, which the result shows if it is ``traced``.
+        reached: whether there is a point, be it a root or not.
         roots: all roots in the range, if they were requested.
         others: the number of other roots in the range.
         complete: whether it is proven that the range has no other roots; ``None`` without a range.
@@ -72,7 +73,6 @@ class Root(Solution):
         self.error_bound = problem.system.named(check.error)
         self.sensitivity: dict[str, dict[str, Vector]] = {}
         self.traced = False
-        self.starts = search.starts
         self.reached = not np.isnan(check.point.x).any()
         self.converged = check.converged
         self.verdict = check.verdict
@@ -80,42 +80,12 @@ class Root(Solution):
         self.evaluations = problem.system.evaluations
         self.convergence_order = _order([step["length"] for step in search.steps], check)
         self.trace = search.steps
-        self.notes = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
         self.others = 0
-        self._explain(search)
-
-    def _explain(self, search: SearchResult) -> None:
-        """Set the reason of a failure, and add notes about the root."""
-        check = search.check
-        place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.labels, search.check.point.x, strict=True))
-        place = place if len(self.labels) <= 3 else "the point that was reached"
-        size = f"{float(np.max(np.abs(self.residual), initial=0.0)):.3g}"
-        again = f"use another start with {setting('at')}" + (
-            "" if len(self.labels) > 3 else f", or search a range with {setting('over')}"
-        )
-        if self.verdict == "minimum_of_norm":
-            nearest = "the equations come" if len(self.residual) > 1 else "the equation comes"
-            sides = f"their sides differ by up to {size}" if len(self.residual) > 1 else f"its sides differ by {size}"
-            self.reason = f"no real root found near the start: {nearest} closest at {place}, where {sides}"
-            self.advice = f"there may be no real root; {again}"
-        elif self.verdict == "flat":
-            self.reason = f"no root found: at {place} and far beyond it, the residuals are smaller than their rounding errors"
-            self.advice = f"the residuals may tend to 0 without a root; {again}"
-        elif check.broken is not None:
-            self.reason = f"no root found: {check.broken.sentence}, where the residuals come close to 0"
-            self.advice = f"the equations may have no root there; {again}"
-        elif self.verdict == "not_converged":
-            self.reason = f"no root found: the largest residual at {place} is {size}"
-            self.advice = again
-        elif self.verdict == "multiple_root":
-            left = f", so rounding leaves {self.digits} certain digits" if self.digits < _MANY_DIGITS else ""
-            self.notes.append(note("multiple", f"the root has multiplicity {self.multiplicity}{left}"))
-        if self.converged and self.multiplicity == 0:
-            self.notes.append(note("not_isolated", "the root is not isolated: the equations also hold on both sides of it"))
-        if self.converged and search.starts > 1:
-            self.notes.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
+        self.reason, self.advice = _failure(self.labels, check)
+        unused = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
+        self.notes = unused + (_root_notes(search) if check.converged else [])
 
     def answer(self) -> Record:
         values = plain_values(self.solution)
@@ -155,6 +125,7 @@ class Root(Solution):
         return list(self.solution.items())
 
     def bare(self) -> list[object]:
+        """Return the values of all roots of the range; of one root, its values and then its derivatives."""
         if not self.converged:
             return []
         if self.roots is not None:
@@ -163,6 +134,7 @@ class Root(Solution):
         return [*self.solution.values(), *rows]
 
     def records(self) -> list[Record]:
+        """Return the steps if they are traced, else all roots of the range, else one record for each unknown."""
         if self.traced:
             return self.trace
         if self.roots is not None:
@@ -175,12 +147,49 @@ class Root(Solution):
         return result
 
 
+def _failure(labels: Sequence[str], check: Verification) -> tuple[str, str | None]:
+    """Return the reason why a point is not a root, and an advice; an empty text and ``None`` for a root."""
+    if check.converged:
+        return "", None
+    is_short = len(labels) <= 3
+    place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(labels, check.point.x, strict=True))
+    place = place if is_short else "the point that was reached"
+    size = f"{float(np.max(np.abs(check.point.f), initial=0.0)):.3g}"
+    again = f"use another start with {setting('at')}" + (f", or search a range with {setting('over')}" if is_short else "")
+    if check.verdict == "minimum_of_norm":
+        is_system = len(check.point.f) > 1
+        nearest = "the equations come" if is_system else "the equation comes"
+        sides = f"their sides differ by up to {size}" if is_system else f"its sides differ by {size}"
+        reason = f"no real root found near the start: {nearest} closest at {place}, where {sides}"
+        return reason, f"there may be no real root; {again}"
+    if check.verdict == "flat":
+        reason = f"no root found: at {place} and far beyond it, the residuals are smaller than their rounding errors"
+        return reason, f"the residuals may tend to 0 without a root; {again}"
+    if check.broken is not None:
+        reason = f"no root found: {check.broken.sentence}, where the residuals come close to 0"
+        return reason, f"the equations may have no root there; {again}"
+    return f"no root found: the largest residual at {place} is {size}", again
+
+
+def _root_notes(search: SearchResult) -> list[Record]:
+    """Return the notes on a root that is multiple, not isolated, or found from another start."""
+    check, notes = search.check, []
+    if check.verdict == "multiple_root":
+        left = f", so rounding leaves {check.digits} certain digits" if check.digits < _MANY_DIGITS else ""
+        notes.append(note("multiple", f"the root has multiplicity {check.multiplicity}{left}"))
+    if check.multiplicity == 0:
+        notes.append(note("not_isolated", "the root is not isolated: the equations also hold on both sides of it"))
+    if search.starts > 1:
+        notes.append(note("start", "the given start led to a minimum of the norm; the root was found from another start"))
+    return notes
+
+
 def _order(lengths: list[float], check: Verification) -> float | None:
-    """Return the order of convergence of the last full steps above rounding; ``None`` if there are fewer than three."""
-    size = norm(check.point.x) or 1.0
-    steps = [length for length in lengths if length > 1e-14 * size]
+    """Return the order log(c/b)/log(b/a) of the last full steps a, b, c above rounding; ``None`` if there are fewer."""
     if check.multiplicity > 1:
         return 1.0
+    size = norm(check.point.x) or 1.0
+    steps = [length for length in lengths if length > 1e-14 * size]
     while len(steps) >= 3:
         first, middle, last = steps[-3:]
         if middle < 0.5 * first and last < 0.5 * middle:
@@ -191,11 +200,7 @@ def _order(lengths: list[float], check: Verification) -> float | None:
 
 @overload
 def root(
-    expression: str,
-    at: Mapping[str, Value] | None = None,
-    *,
-    data: Data,
-    const: Mapping[str, Value] | None = None,
+    expression: str, at: Mapping[str, Value] | None = None, *, data: Data, const: Mapping[str, Value] | None = None
 ) -> dict[str, Vector | Mask]: ...
 
 
@@ -255,7 +260,7 @@ def root(
         return root_columns(expression, data, values, constants, names)
     check_names(names, constants, "sensitivity", "constant")
     if ranges:
-        result = _over(expression, values, constants, ranges, all)
+        result = _root_in_range(_range_problem(expression, values, constants, ranges), ranges, all)
     else:
         problem = RootProblem(expression, values, constants)
         problem.check_finite(problem.start)
@@ -267,14 +272,10 @@ def root(
     return result
 
 
-def _over(
-    expression: str,
-    values: Mapping[str, Value],
-    constants: Mapping[str, Value],
-    ranges: Mapping[str, Interval],
-    all: bool,
-) -> Root:
-    """Return the root in a range that is nearest to its middle, with all others if they are wanted."""
+def _range_problem(
+    expression: str, values: Mapping[str, Value], constants: Mapping[str, Value], ranges: Mapping[str, Interval]
+) -> RootProblem:
+    """Return equations with the middles of ranges as the start; starts, infinite ranges and too few equations are errors."""
     if values:
         name = next(iter(values))
         hint = f"use {setting('const', f'{name}=...')} for a constant, or {setting('over', f'{name}=-10:10')} for an unknown"
@@ -292,26 +293,23 @@ def _over(
             f"{plural(m, 'equation')} in {plural(n, 'unknown')}: the roots are not isolated",
             hint=f"add equations, or find one root with {setting('at')}",
         )
-    lows, highs = np.array([ranges[name] for name in problem.system.names]).T
-    search = roots_over(problem, lows, highs)
+    return problem
+
+
+def _root_in_range(problem: RootProblem, ranges: Mapping[str, Interval], with_all: bool) -> Root:
+    """Return the root in ranges that is nearest to their middle; ``with_all`` also lists all roots, and else a note counts them."""
+    low, high = np.array([ranges[name] for name in problem.system.names]).T
+    search = roots_over(problem, low, high)
     roots = [Root(problem, SearchResult(check, [], 1)) for check in search.checks]
     if roots:
-        result = min(
-            zip(roots, search.checks, strict=True), key=lambda pair: norm((pair[1].point.x - (lows + highs) / 2) / (highs - lows))
-        )[0]
+        distances = [norm((check.point.x - (low + high) / 2) / (high - low)) for check in search.checks]
+        result = roots[int(np.argmin(distances))]
     else:
-        nothing = np.full(n, np.nan)
-        verdict = "no_root" if search.complete else "not_converged"
-        absent = Verification(problem.at(nothing), verdict, "", nothing, nothing, np.nan, nothing)
-        result = Root(problem, SearchResult(absent, [], 1))
-        where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
-        proven = "{} does not contain a root, which is proven with interval arithmetic"
-        result.reason = (proven if search.complete else "no root was found in {}, but roots may exist there").format(where)
-        result.advice = f"search a wider range with {setting('over')}" if search.complete else f"use a start with {setting('at')}"
+        result = _without_root(problem, ranges, search.complete)
     result.complete = search.complete
     result.others = max(len(roots) - 1, 0)
-    result.notes += _remarks(problem, search)
-    if all:
+    result.notes += _range_notes(problem, search)
+    if with_all:
         result.roots = roots
         result.notes += [remark for other in roots if other is not result for remark in other.notes if remark["kind"] == "multiple"]
     elif len(roots) > 1:
@@ -319,10 +317,25 @@ def _over(
     return result
 
 
-def _remarks(problem: RootProblem, roots: Roots) -> list[Record]:
+def _without_root(problem: RootProblem, ranges: Mapping[str, Interval], is_proven: bool) -> Root:
+    """Return the result for ranges in which no root was found, or in which it is proven that none exists."""
+    nothing = np.full(len(problem.start), np.nan)
+    verdict = "no_root" if is_proven else "not_converged"
+    absent = Verification(problem.at(nothing), verdict, "", nothing, nothing, np.nan, nothing)
+    result = Root(problem, SearchResult(absent, [], 1))
+    where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
+    result.reason, result.advice = f"no root was found in {where}, but roots may exist there", f"use a start with {setting('at')}"
+    if is_proven:
+        result.reason = f"{where} does not contain a root, which is proven with interval arithmetic"
+        result.advice = f"search a wider range with {setting('over')}"
+    return result
+
+
+def _range_notes(problem: RootProblem, roots: Roots) -> list[Record]:
     """Return the notes on places that are not roots, and on places where a root is neither proven nor excluded."""
 
     def places(points: Sequence[Vector]) -> str:
+        """Return the first places in words, such as ``x = 1, y = 2; x = 3, y = 4 and 5 more``."""
         named = (zip(problem.labels, x, strict=True) for x in points)
         texts = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
         more = len(texts) - _MOST_PLACES

@@ -53,7 +53,7 @@ class RowSearch:
         self._programs = [system.program(kind) for kind in ("values", "linear")]  # before several threads use the tape
 
     def settle(self, rows: float) -> None:
-        """Choose machine code or NumPy for a number of rows."""
+        """Choose machine code for all further searches if it repays its compilation for a number of rows, else NumPy."""
         for program in self._programs:
             if program is not None:
                 program.settle(rows * STEPS)
@@ -62,15 +62,10 @@ class RowSearch:
                 enclosure.compile(rows)
 
     def solved(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
-        """Return the roots of shape (n, rows), and whether the root of each row is verified.
-
-        Args:
-            start: the starts, of shape (n, rows).
-            constants: the constants, of shape (m, rows).
-        """
+        """Return the roots of shape (n, rows), and whether each is verified, from starts (n, rows) and constants (m, rows)."""
         x, done = self.proven(start, constants)
         with np.errstate(all="ignore"):
-            self._one_by_one(x, done, np.flatnonzero(~done & _usable(start, constants))[:MOST_ALONE], start, constants)
+            self._solve_alone(x, done, np.flatnonzero(~done & _usable(start, constants))[:MOST_ALONE], start, constants)
         return x, done
 
     def proven(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
@@ -85,15 +80,16 @@ class RowSearch:
         return x, done
 
     def _together(self, start: Vector, constants: Vector, usable: Mask) -> tuple[Vector, Mask]:
-        """Return the roots of rows from the first starts that lead to a proven root, and whether one does."""
+        """Return the roots of rows from several starts, and whether each is proven; the second is the root of a row before."""
         x = start.copy()
         done = np.zeros(x.shape[1], bool)
-        for k, begin in enumerate([start, start, *(point[:, None] for point in islice(starts(start[:, 0]), 1, 7))]):
+        further = [point[:, None] for point in islice(starts(start[:, 0]), 1, 7)]
+        for trial, begin in enumerate([start, start, *further]):
             left = np.flatnonzero(~done & usable)
             if not len(left):
                 break
             first = np.take(np.broadcast_to(begin, start.shape), left, 1)
-            if k == 1:  # the root of the last row that is solved
+            if trial == 1:
                 before = np.maximum.accumulate(np.where(done, np.arange(len(done)), -1))[left]
                 first = np.where(before >= 0, x[:, before], first)
             others = np.take(constants, left, 1)
@@ -126,8 +122,8 @@ class RowSearch:
         return step, size, moves
 
     def _newton(self, x: Vector, constants: Vector) -> Vector:
-        """Return the points that Newton steps reach in all rows; a step is shortened until the largest residual decreases."""
-        result, rows = x.copy(), np.arange(x.shape[1])  # the rows that still move
+        """Return the points that Newton steps reach in all rows; a step is divided by 4 until the largest residual decreases."""
+        result, rows = x.copy(), np.arange(x.shape[1])  # the rows that still move; the others are left out
         step, size, moves = self._step(x, constants)
         for _ in range(MOST_STEPS):
             if not moves.all():
@@ -139,7 +135,7 @@ class RowSearch:
                 return result
             reached = x + step
             following, smaller, moves = self._step(reached, constants)
-            worse = trial = np.flatnonzero(~(smaller < size))
+            worse = trial = np.flatnonzero(~(smaller < size))  # also nan
             for _ in range(MOST_SHORTENED):
                 step[:, trial] /= 4
                 trial = trial[(x[:, trial] + step[:, trial] != x[:, trial]).any(axis=0)]
@@ -162,21 +158,21 @@ class RowSearch:
         n = len(x)
         assert self._system.enclosure is not None
         assert self._system.enclosure_with_slopes is not None
-        at = stacked(self._system.enclosure([*x, *low], [*x, *high]))
+        residuals = stacked(self._system.enclosure([*x, *low], [*x, *high]))
         f, jacobian = self._at(x, low if low is high else low / 2 + high / 2)
-        noise = np.maximum(at[1] - f, f - at[0])
-        inverse = np.abs(inverses(jacobian))
-        radius = 2 * np.einsum("ijk,jk->ik", inverse, np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
-        ends = x - radius, x + radius
-        intervals = self._system.enclosure_with_slopes([*ends[0], *low], [*ends[1], *high])
-        matrix = stacked(intervals[n:]).reshape(2, n, n, -1)
-        center, half = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * EPS)
+        noise = np.maximum(residuals[1] - f, f - residuals[0])
+        # twice the Newton step of the largest residuals, so that the image has room in the box
+        radius = 2 * np.einsum("ijk,jk->ik", np.abs(inverses(jacobian)), np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
+        bottom, top = x - radius, x + radius
+        intervals = self._system.enclosure_with_slopes([*bottom, *low], [*top, *high])
+        slopes = stacked(intervals[n:]).reshape(2, n, n, -1)
+        center, half = slopes[0] / 2 + slopes[1] / 2, (slopes[1] / 2 - slopes[0] / 2) * (1 + 4 * EPS)
         regular = np.logical_and.reduce([interval.regular for interval in intervals[:n]])
-        images, valid = krawczyk_images(at, center, half, x, ends[1])
-        return images, np.asarray(regular & valid & ((images[0] > ends[0]) & (images[1] < ends[1])).all(axis=0))
+        images, valid = krawczyk_images(residuals, center, half, x, top)
+        return images, np.asarray(regular & valid & ((images[0] > bottom) & (images[1] < top)).all(axis=0))
 
-    def _one_by_one(self, x: Vector, done: Mask, rows: NDArray[np.intp], start: Vector, constants: Vector) -> None:
-        """Solve rows alone, and set their solutions."""
+    def _solve_alone(self, x: Vector, done: Mask, rows: NDArray[np.intp], start: Vector, constants: Vector) -> None:
+        """Solve rows one by one, from their starts and then from the root of the last solved row; change ``x`` and ``done``."""
         for i in rows.tolist():
             try:
                 problem = self._alone(constants[:, i])

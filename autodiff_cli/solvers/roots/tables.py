@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
 
 
-_MOST_STEPS = 60
-_SMALLEST = 1e-99
+_MOST_STEPS, _SMALLEST = 60, 1e-99  # steps, of which the last ones are shown, and the smallest error that is shown
 
 
 def root_tables(result: Root, precision: int) -> list[Renderable]:
@@ -39,22 +38,18 @@ def root_tables(result: Root, precision: int) -> list[Renderable]:
 
 
 def _unknowns(result: Root, precision: int) -> Table:
-    names = list(next(iter(result.sensitivity.values()), {}))
+    """Return a table with one row for each unknown: its value, its error and its derivatives."""
+    constants = list(next(iter(result.sensitivity.values()), {}))
     columns = [Column("unknown", style="bold green"), Column("value", NUMBER, "bold cyan"), Column("error", NUMBER)]
-    rows = [
-        [
-            name,
-            human(value, precision),
-            human(_shown(result.error_bound[name]), 2),
-            *(human(result.sensitivity[name][a], precision) for a in names),
-        ]
-        for name, value in result.solution.items()
-    ]
-    return Table([*columns, *(Column(f"d/d{a}", NUMBER, "cyan") for a in names)], rows)
+    rows = []
+    for name, value in result.solution.items():
+        slopes = [human(result.sensitivity[name][a], precision) for a in constants]
+        rows.append([name, human(value, precision), human(_shown(result.error_bound[name]), 2), *slopes])
+    return Table([*columns, *(Column(f"d/d{a}", NUMBER, "cyan") for a in constants)], rows)
 
 
 def _listed(roots: Sequence[Root], precision: int) -> Table:
-    """Return a table with one row for each root."""
+    """Return a table with one row for each root, with as many digits, up to 17, as tell all roots apart."""
     first = roots[0]
     columns = [Column(label, NUMBER, "bold cyan") for label in first.labels]
     slopes = [(x, a) for x, row in first.sensitivity.items() for a in row]
@@ -65,18 +60,16 @@ def _listed(roots: Sequence[Root], precision: int) -> Table:
     def solution(root: Root, digits: int) -> list[str]:
         return [human(value, digits) for value in root.solution.values()]
 
-    # Roots that are close to each other are told apart by more digits.
     digits = next((n for n in range(precision, 18) if len({(*solution(root, n),) for root in roots}) == len(roots)), precision)
     for root in roots:
-        record = root.record()
         cells = solution(root, digits)
         cells += [human(root.sensitivity[x][a], precision) for x, a in slopes]
-        rows.append([*cells, human(_shown(record["error_bound"]), 2), str(root.multiplicity), root.proof])
+        rows.append([*cells, human(_shown(root.record()["error_bound"]), 2), str(root.multiplicity), root.proof])
     return Table(columns, rows)
 
 
 def _shown(error: ArrayLike) -> Vector:
-    """Return errors with 0 in place of numbers that are too small to be of interest."""
+    """Return errors with 0 in place of those of exact roots, which are too small to be of interest."""
     return np.where(np.asarray(error) < _SMALLEST, 0.0, error)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from autodiff_cli.errors import AutodiffError, NotPrecise
 from autodiff_cli.solvers.intervals.branch_and_bound import krawczyk_images, stacked
 from autodiff_cli.solvers.jumps import discontinuity
-from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, newton, norm, scaled, slope
+from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, largest_cosine, newton_step, norm, scaled
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
@@ -29,10 +29,10 @@ MINIMUM = 1e-5
 SINGULAR = 1e-7
 """The smallest singular value, relative to the largest, of a Jacobian matrix that is not taken for a singular one."""
 _DECADES = range(-16, 17)
-"""The distances, relative to the magnitude of the root, at which the residuals of a multiple root are examined."""
-
+"""The exponents of the distances, relative to the magnitude of the root, at which the residuals of a multiple root are examined."""
 _MOST_DIRECTIONS = 8
 """The maximum number of singular directions in which the residuals are examined."""
+_MOST_BOXES = 4  # each wider than the one before, in which a root is to be proven
 
 
 class Verification(NamedTuple):
@@ -81,7 +81,7 @@ class Verification(NamedTuple):
 
 
 def verify(problem: RootProblem, x: Vector) -> Verification:
-    """Verify whether a point is a root."""
+    """Verify whether a point is a root; if it is less than a simple one, try it with 0 in place of the unknowns close to 0."""
     with np.errstate(all="ignore"):
         check = _continuous(problem, _verified(problem, problem.at(x)))
         if check.proof not in ("interval Newton", "residual and Newton step"):
@@ -105,33 +105,34 @@ def _continuous(problem: RootProblem, check: Verification) -> Verification:
 
 def _verified(problem: RootProblem, point: Point) -> Verification:
     """Return the strongest proof of a root at a point, from interval arithmetic to a small residual, or what is there instead."""
-    x = point.x
-    n = len(x)
-    nothing = np.full(n, np.inf)
     if not np.isfinite(point.f).all():
-        return Verification(point, "not_converged", "", nothing, nothing, np.inf, nothing)
+        return _rejected(point, "not_converged", np.full_like(point.f, np.inf))
     noise = problem.noise(point)
-    quiet = bool(np.all(np.abs(point.f) <= noise))
     if not np.isfinite(point.jacobian).all():
-        if point.f.any():
-            return Verification(point, "not_converged", "", nothing, nothing, np.inf, noise)
-        return _singular(problem, point, np.zeros(n), noise)
-    step, rank = newton(point.jacobian, point.f)
+        is_zero = not point.f.any()
+        return _singular(problem, point, np.zeros_like(point.x), noise) if is_zero else _rejected(point, "not_converged", noise)
+    step, rank = newton_step(point.jacobian, point.f)
     condition = _condition(point.jacobian)
-    full = rank == min(point.jacobian.shape)
-    error = _spread(point.jacobian, np.abs(point.f) + noise) + EPS * np.abs(x)
-    if quiet and full and point.jacobian.shape[0] <= n:
+    error = _spread(point.jacobian, np.abs(point.f) + noise) + EPS * np.abs(point.x)
+    is_regular = rank == min(point.jacobian.shape)
+    is_rounding = bool(np.all(np.abs(point.f) <= noise))
+    if is_rounding and is_regular and len(point.f) <= len(point.x):
         proven = krawczyk(problem, point, 2 * error + 1e-100)
         if proven is not None:
             return Verification(point, "root", "interval Newton", step, proven, condition, noise)
-    if quiet and point.f.any() and _falls(problem, point, error):
-        quiet = False
-    if quiet and full and condition < 1 / EPS and _is_steady(problem, point, error):
-        return Verification(point, "root", "residual and Newton step", step, error, condition, noise)
-    if quiet:
+    if is_rounding and not (point.f.any() and _falls(problem, point, error)):
+        if is_regular and condition < 1 / EPS and _is_steady(problem, point, error):
+            return Verification(point, "root", "residual and Newton step", step, error, condition, noise)
         return _singular(problem, point, step, noise)
-    least = slope(point) < MINIMUM or (not full and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f))
-    return Verification(point, "minimum_of_norm" if least else "not_converged", "", step, nothing, condition, noise)
+    is_minimum = not is_regular and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f)
+    is_minimum = is_minimum or largest_cosine(point) < MINIMUM
+    return _rejected(point, "minimum_of_norm" if is_minimum else "not_converged", noise, step, condition)
+
+
+def _rejected(point: Point, verdict: str, noise: Vector, step: Vector | None = None, condition: float = np.inf) -> Verification:
+    """Return the verification of a point that is not a root; without a Jacobian matrix, the Newton step is infinite."""
+    endless = np.full_like(point.x, np.inf)
+    return Verification(point, verdict, "", endless if step is None else step, endless, condition, noise)
 
 
 def _singular(problem: RootProblem, point: Point, step: Vector, noise: Vector) -> Verification:
@@ -140,14 +141,15 @@ def _singular(problem: RootProblem, point: Point, step: Vector, noise: Vector) -
     if reach is None and _is_zero(problem, point):
         return Verification(point, "root", "zero residual", step, EPS * np.abs(point.x), np.inf, noise, 0)
     if reach is None:
-        return Verification(point, "flat", "", step, np.full_like(step, np.inf), np.inf, noise)
+        return _rejected(point, "flat", noise, step)
     proof = "residual" if point.f.any() else "zero residual"
-    error, growth = reach
+    error, multiplicity = reach
     if point.f.any() and not _rises(problem, point, error):
-        return Verification(point, "not_converged", "", step, np.full_like(step, np.inf), np.inf, noise)
+        return _rejected(point, "not_converged", noise, step)
     if is_excluded(problem, point.x, error):
-        return Verification(point, "minimum_of_norm", "", step, np.full_like(step, np.inf), np.inf, noise)
-    return Verification(point, "multiple_root" if growth > 1 else "root", proof, step, error, np.inf, noise, growth)
+        return _rejected(point, "minimum_of_norm", noise, step)
+    verdict = "multiple_root" if multiplicity > 1 else "root"
+    return Verification(point, verdict, proof, step, error, np.inf, noise, multiplicity)
 
 
 def _is_zero(problem: RootProblem, point: Point) -> bool:
@@ -159,6 +161,7 @@ def _is_zero(problem: RootProblem, point: Point) -> bool:
 
 
 def _condition(jacobian: Matrix) -> float:
+    """Return the condition number of a matrix with scaled rows and columns; inf if it is singular."""
     sizes = np.linalg.svd(scaled(jacobian)[0], compute_uv=False)
     return float(sizes[0] / sizes[-1]) if sizes[-1] > EPS * sizes[0] else np.inf
 
@@ -170,41 +173,39 @@ def _spread(jacobian: Matrix, residual: Vector) -> Vector:
 
 
 def krawczyk(problem: RootProblem, point: Point, radius: Vector) -> Vector | None:
-    """Prove with the Krawczyk operator that a box around a point contains a root.
+    """Return the half-widths of a box around a point that has one root, by the Krawczyk operator; ``None`` if this is not proven.
 
-    With fewer equations than unknowns, the box lies in the affine space through the point in which the equations change.
-
-    Args:
-        problem: the equations, of which there are at most as many as unknowns.
-        point: the center of the box.
-        radius: the half-widths of the box.
-
-    Returns:
-        The half-widths of a box that contains a root, which is the only one in it; ``None`` if this is not proven.
+    The ``radius`` has the half-widths of the first box.  With fewer equations than unknowns (more are not allowed), the box lies in
+    the affine space through the point in which the equations change.
     """
-    enclosure, slopes = problem.system.enclosure, problem.system.slopes
-    if enclosure is None or slopes is None:
-        return None
     m, n = point.jacobian.shape
     basis = np.eye(n) if m == n else np.linalg.qr(point.jacobian.T)[0]
-    f = stacked(enclosure(point.x, point.x))[:, :, None]
-    for _ in range(4):
+    for _ in range(_MOST_BOXES):
         inner = radius if m == n else np.abs(basis.T) @ radius
         outer = radius if m == n else np.abs(basis) @ inner
-        low, high = np.nextafter(point.x - outer, -np.inf), np.nextafter(point.x + outer, np.inf)
-        if not enclosure.is_regular(low, high):
+        image = _krawczyk_radius(problem, point, basis, inner, outer)
+        if image is None:
             return None
-        ends = stacked(slopes(low, high)).reshape(2, m, n)
-        center, half = ends[0] / 2 + ends[1] / 2, np.nextafter(ends[1] / 2 - ends[0] / 2, np.inf)
-        center, half = center @ basis, half @ np.abs(basis) + 4 * n * EPS * (np.abs(center) @ np.abs(basis))
-        images, valid = krawczyk_images(f, center[:, :, None], half[:, :, None], np.zeros((m, 1)), inner[:, None])
-        if not valid[0]:
-            return None
-        reach = np.max(np.abs(images[:, :, 0]), axis=0)
-        if np.all(reach < inner):
-            return np.asarray(reach if m == n else np.abs(basis) @ reach)
-        radius = np.maximum(radius, 2 * (reach if m == n else np.abs(basis) @ reach))
+        reach = image if m == n else np.abs(basis) @ image
+        if np.all(image < inner):
+            return np.asarray(reach)
+        radius = np.maximum(radius, 2 * reach)
     return None
+
+
+def _krawczyk_radius(problem: RootProblem, point: Point, basis: Matrix, inner: Vector, outer: Vector) -> Vector | None:
+    """Return the half-widths of a box's image under the Krawczyk operator, in a basis as ``inner``; ``None`` without one."""
+    enclosure, slopes = problem.system.enclosure, problem.system.slopes
+    low, high = np.nextafter(point.x - outer, -np.inf), np.nextafter(point.x + outer, np.inf)
+    if enclosure is None or slopes is None or not enclosure.is_regular(low, high):
+        return None
+    m, n = point.jacobian.shape
+    f = stacked(enclosure(point.x, point.x))[:, :, None]
+    ends = stacked(slopes(low, high)).reshape(2, m, n)
+    center, half = ends[0] / 2 + ends[1] / 2, np.nextafter(ends[1] / 2 - ends[0] / 2, np.inf)
+    center, half = center @ basis, half @ np.abs(basis) + 4 * n * EPS * (np.abs(center) @ np.abs(basis))
+    images, valid = krawczyk_images(f, center[:, :, None], half[:, :, None], np.zeros((m, 1)), inner[:, None])
+    return np.max(np.abs(images[:, :, 0]), axis=0) if valid[0] else None
 
 
 def _falls(problem: RootProblem, point: Point, error: Vector) -> bool:
@@ -235,50 +236,54 @@ def _is_steady(problem: RootProblem, point: Point, error: Vector) -> bool:
 
 
 def _reach(problem: RootProblem, point: Point) -> tuple[Vector, int] | None:
-    """Return how far a root with a singular Jacobian may be, and its multiplicity; 0 if it is not isolated."""
-    n = len(point.x)
-    directions = np.eye(n)
-    if np.isfinite(point.jacobian).all():
-        matrix, _, columns = scaled(point.jacobian)
-        _, sizes, right = np.linalg.svd(matrix)
-        rank = int(np.sum(sizes > SINGULAR * sizes[0])) if sizes[0] > 0 and n > 1 else 0
-        directions = right[rank : max(min(matrix.shape), rank)] / columns
+    """Return how far a singular root may be, and its multiplicity, 0 if not isolated; ``None`` if it is none, or far away."""
     error = EPS * np.abs(point.x)
     size = float(np.max(np.abs(point.x), initial=0.0)) or 1.0
     growths = []
-    for direction in directions[:_MOST_DIRECTIONS]:
+    for direction in _singular_directions(point)[:_MOST_DIRECTIONS]:
         direction = direction / np.max(np.abs(direction))
-        sides = [_rise(problem, point, sign * direction, size) for sign in (1.0, -1.0)]
-        if (sides[0] is None) != (sides[1] is None):
+        left, right = (_rise(problem, point, sign * direction, size) for sign in (1.0, -1.0))
+        if left is None and right is None:
+            growths.append(0)
+        elif left is None or right is None:
             return None
-        if sides[0] is not None and sides[1] is not None:
-            distance = max(sides[0], sides[1])
+        else:
+            distance = max(left, right)
             error = error + distance * np.abs(direction)
             growths.append(_growth(problem, point, distance * direction))
-        else:
-            growths.append(0)
     if np.any(error > 0.1 * max(size, float(np.max(np.abs(problem.start), initial=0.0)))):
         return None
     return error, max(growths, default=1)
 
 
-def _rise(problem: RootProblem, point: Point, direction: Vector, size: float) -> float | None:
-    """Return the distance at which a residual rises above its rounding errors; ``None`` if no residual does."""
+def _singular_directions(point: Point) -> Matrix:
+    """Return the directions in which the residuals do not change at first order, as rows; all, if a derivative is not finite."""
+    n = len(point.x)
+    if not np.isfinite(point.jacobian).all():
+        return np.eye(n)
+    matrix, _, columns = scaled(point.jacobian)
+    _, sizes, right = np.linalg.svd(matrix)
+    rank = int(np.sum(sizes > SINGULAR * sizes[0])) if sizes[0] > 0 and n > 1 else 0
+    return np.asarray(right[rank : max(min(matrix.shape), rank)] / columns)
 
-    def is_loud(distance: float) -> bool:
+
+def _rise(problem: RootProblem, point: Point, direction: Vector, size: float) -> float | None:
+    """Return the distance, from 1e-16 to 1e16 times ``size``, at which a residual rises above rounding; ``None`` if none does."""
+
+    def rises(distance: float) -> bool:
         reached = problem.at(point.x + distance * direction)
         return not np.isfinite(reached.f).all() or bool(np.any(np.abs(reached.f) > problem.noise(reached)))
 
     for exponent in _DECADES:
         distance = size * 10.0**exponent
-        if is_loud(distance):
-            # The first distance is within a factor of 10; the next ones are within a fourth of it.
-            return next((part * distance for part in (0.18, 0.32, 0.56) if is_loud(part * distance)), distance)
+        if rises(distance):
+            # within a factor of 10; the parts are equal steps of a fourth of a decade
+            return next((part * distance for part in (0.18, 0.32, 0.56) if rises(part * distance)), distance)
     return None
 
 
 def _growth(problem: RootProblem, point: Point, step: Vector) -> int:
-    """Return the power of the distance with which the residuals grow, beyond the distance at which they rise."""
+    """Return the power of the distance with which the residuals grow between 10 and 20 steps from a point; at least 1."""
     near, far = (norm(problem.system.values(point.x + times * step)) for times in (10.0, 20.0))
     ratio = float(np.log2(far / near)) if near > 0 else 1.0
     return max(round(ratio), 1) if np.isfinite(ratio) else 1
@@ -307,28 +312,32 @@ def is_excluded(problem: RootProblem, x: Vector, error: Vector) -> bool:
 
 
 def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
-    """Return whether a residual keeps its sign within an error bound, and its least magnitude there is not 0."""
+    """Return whether the residual of one equation, in many digits, keeps its sign within an error bound and does not reach 0."""
     from autodiff_cli.precise.reference import Reference, in_time
 
     with in_time(_SECONDS):
         reference = Reference(problem.system.evaluation(0, x))
-        mp = reference.differences.math
-        sign = 0
+        math = reference.differences.math
+        center, radius = math.mpf(float(x[0])), math.mpf(error)
+
+        def value(place: Real) -> Real:
+            result = reference.values_at([place])[0]
+            if not math.finite(result):
+                raise NotPrecise("a residual that is not defined")
+            return result
+
+        low, high = center - radius, center + radius
+        sign = math.sign(value(low)) or math.sign(value(high))
 
         def size(place: Real) -> Real:
-            nonlocal sign
-            value = reference.values_at([place])[0]
-            if not reference.differences.math.finite(value):
-                raise NotPrecise("a residual that is not defined")
-            sign = sign or int(mp.sign(value))
-            return abs(value) if mp.sign(value) == sign else mp.mpf(0)
+            number = value(place)
+            return abs(number) if math.sign(number) == sign else math.mpf(0)
 
-        low, high = mp.mpf(float(x[0])) - mp.mpf(error), mp.mpf(float(x[0])) + mp.mpf(error)
         edge = max(size(low), size(high))
-        for _ in range(_STEPS):
+        for _ in range(_STEPS):  # each leaves out three eighths of the interval, where the magnitude is larger
             first, second = low + (high - low) * 3 / 8, high - (high - low) * 3 / 8
             sizes = size(first), size(second)
             if not min(sizes):
                 return False
             low, high = (low, second) if sizes[0] < sizes[1] else (first, high)
-        return bool(min(*sizes, size(mp.mpf(float(x[0])))) > edge * mp.mpf(_LEAST))
+        return bool(min(*sizes, size(center)) > edge * math.mpf(_LEAST))
