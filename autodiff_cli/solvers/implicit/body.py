@@ -57,6 +57,7 @@ class Body:
             self._trace(machine, names, trees, whole=True)
 
     def _trace(self, machine: Machine, names: Shapes, trees: Sequence[Syntax], whole: bool) -> None:
+        """Set the attributes from a trace: of whole tensors, or else of one element, for which a tensor has one variable."""
         tape = Tape(np.float64)
         bound = {name: _variables(tape, element_names(name, shape), shape) for name, shape in names.items()}
         self.unknowns: list[Instruction] = [element for elements in bound.values() for element in elements.flat]
@@ -69,7 +70,7 @@ class Body:
 
 
 class _WholeBody(TracingEvaluator):
-    """An evaluator of a body: a tensor of the program that surrounds it becomes variables of the tape."""
+    """An evaluator of a body: a tensor of the program, listed in ``read``, becomes variables, if ``whole`` one for each element."""
 
     whole = True
 
@@ -85,6 +86,7 @@ class _WholeBody(TracingEvaluator):
         self.sources: list[str] = []
 
     def name(self, node: Syntax) -> Any:
+        """Return the value of a name that the body binds, or of one around it, whose tensors become variables."""
         value = self._scope.get(node.children[0].text)
         if value is None:
             value = self._outside(node)

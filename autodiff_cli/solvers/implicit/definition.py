@@ -43,13 +43,14 @@ def value(machine: Machine, node: Syntax, values: list[Any]) -> Any:
     assert call is not None
     name, form = node.children[0].text, node.children[1].children[0].kind
     is_range = form == "index_range"
-    wrong = len(call.inside) != 1 or not call.names or (name != "root" and (is_range != (name == "integral")))
-    if wrong or (name != "root" and call.inside[0].kind in ("equation", "keyword")):
+    is_one_body = bool(call.names) and len(call.inside) == 1
+    is_right_form = name == "root" or (is_range == (name == "integral") and call.inside[0].kind not in ("equation", "keyword"))
+    if not (is_one_body and is_right_form):
         raise ArgumentError(f"{name} takes what it binds, and one expression", hint=f"write it as {DEFINING[name]}")
     starts = list(values[0]) if form == "equation" else values
     tensors = [machine.tensors.as_tensor(start) for start in starts]
     body = Body(machine, _shapes(call, tensors, is_range), _residuals(call.inside[0]))
-    _check(name, call, body)
+    _check_counts(name, call, body)
     operation: Equation | Integral
     if name == "integral":
         operation = Integral(body.unknowns[0], body.parameters, body.results[0])
@@ -70,7 +71,7 @@ def value(machine: Machine, node: Syntax, values: list[Any]) -> Any:
 
 
 def _shapes(call: Binding, tensors: list[Tensor], is_range: bool) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the bound names."""
+    """Return the shapes of the bound names, which are those of their starts."""
     if is_range:
         return {call.names[0]: ()}
     if len(call.names) != len(tensors):
@@ -84,10 +85,10 @@ def _residuals(inside: Syntax) -> list[Syntax]:
     return [Syntax("sub", tree.children, "", tree.span) if tree.kind == "equation" else tree for tree in trees]
 
 
-def _check(name: str, call: Binding, body: Body) -> None:
-    """Raise an error unless there are as many equations as unknowns, or one objective."""
-    count, wanted = len(body.results), len(body.unknowns) if name == "root" else 1
-    if count != wanted:
+def _check_counts(name: str, call: Binding, body: Body) -> None:
+    """Raise an error unless there are as many equations as unknowns, or one objective, and not too many unknowns."""
+    count, expected = len(body.results), len(body.unknowns) if name == "root" else 1
+    if count != expected:
         difference = f"{plural(count, 'equation')} in {plural(len(body.unknowns), 'unknown')}"
         if name != "root":
             difference = f"the expression has {plural(count, 'value')}, but {name} takes one number"
@@ -97,8 +98,8 @@ def _check(name: str, call: Binding, body: Body) -> None:
 
 
 def _check_solved(operation: Equation | Integral, arguments: list[Any], parts: list[Any]) -> None:
-    """Raise the error of the first element without a value, if numbers were computed."""
-    if not all(type(part) is Tensor for part in parts):
+    """Raise the error of the first element without a value, if numbers were computed; nan among its arguments is no error."""
+    if not all(type(part) is Tensor for part in parts):  # a tracer, or another tensor without numbers
         return
     failed = np.flatnonzero(np.isnan(parts[0]._data))
     if len(failed):

@@ -50,7 +50,7 @@ _searching: ContextVar[bool] = ContextVar("searching", default=False)
 
 @contextmanager
 def _in_time(is_limited: bool) -> Iterator[None]:
-    """Limit the processor time of a search, unless another search around it has the limit."""
+    """Limit the processor time of a search; it is not limited if a search around it has the limit."""
     try:
         with within(MOST_SECONDS) if is_limited and not lifted() else nullcontext():
             yield
@@ -75,9 +75,7 @@ class Choice:
     def solved(self, start: Vector, constants: Vector) -> Vector:
         """Return the unknowns, of shape (n, elements); nan where the definition does not have a value.
 
-        Args:
-            start: the starts of the n unknowns, or the two ends of a bracket, of shape (n or 2, elements).
-            constants: the values of the m parameters, of shape (m, elements).
+        The starts, or the two ends of a bracket, have the shape (n or 2, elements); the m parameters the shape (m, elements).
         """
         if start.shape[1] >= _BLOCK and self._settled.acquire(blocking=False):  # once
             self._rows.settle(_MANY)
@@ -130,6 +128,7 @@ class Choice:
             return self._alone(start, constants)
 
     def _alone(self, start: Vector, constants: Vector) -> Vector:
+        """Return the unknowns of one element by the search of its kind, without a limit of time; see ``alone``."""
         problem = self.equation.problem(constants)
         if self.equation.is_minimum:
             return self._minimum(problem, start, constants)
@@ -144,7 +143,7 @@ class Choice:
         return _nearest_root(problem, float(start[0]), x) if len(start) == 1 else x
 
     def _halved(self, bracket: Vector, constants: Vector) -> Vector:
-        """Return a start in each bracket, near the change of sign if its ends have different signs."""
+        """Return a start in each bracket: near the change of sign if its ends have different signs, else its middle."""
         low, high = bracket[0].copy(), bracket[1].copy()
         at_low = self._values(low, constants)
         changes = at_low * self._values(high, constants) < 0
@@ -159,33 +158,37 @@ class Choice:
         return values
 
     def _is_alone(self, x: Vector, low: Vector, high: Vector, constants: Vector) -> Mask:
-        """Return where it is proven that an interval contains one root, which is x."""
-        result = np.asarray((low <= x[0]) & (x[0] <= high))
+        """Return where it is proven that an interval contains one root, which is x: where the residual is monotone, or by parts."""
+        is_inside = np.asarray((low <= x[0]) & (x[0] <= high))
         if not self._rows.is_traced:
-            return np.zeros_like(result)
-        result &= self._rises(low, high, constants)[0]
-        rest = np.flatnonzero(~result & (low <= x[0]) & (x[0] <= high))
+            return np.zeros_like(is_inside)
+        result = is_inside & self._monotone(low, high, constants)[0]
+        rest = np.flatnonzero(~result & is_inside)
         if len(rest):
-            cuts = np.linspace(low[rest], high[rest], _PIECES + 1)
-            every = np.tile(constants[:, rest], _PIECES)
-            monotone, possible = (part.reshape(_PIECES, -1) for part in self._rises(cuts[:-1].ravel(), cuts[1:].ravel(), every))
-            points = [cuts.ravel(), *np.tile(constants[:, rest], _PIECES + 1)]
-            assert self.equation.system.enclosure is not None
-            at = self.equation.system.enclosure(points, points)[0]
-            signs = np.where(at.low > 0, 1, np.where(at.high < 0, -1, 0)).reshape(_PIECES + 1, -1)
-            here = (cuts[:-1] <= x[0, rest]) & (x[0, rest] <= cuts[1:])
-            without = ~possible | (monotone & (signs[:-1] * signs[1:] > 0))
-            result[rest] = np.where(here, monotone, without).all(axis=0)
+            result[rest] = self._is_alone_by_parts(x[0, rest], low[rest], high[rest], constants[:, rest])
         return result
 
-    def _rises(self, low: Vector, high: Vector, constants: Vector) -> tuple[Mask, Mask]:
+    def _is_alone_by_parts(self, x: Vector, low: Vector, high: Vector, constants: Vector) -> Mask:
+        """Return where no part of an interval has a root but the one with x, on which the residual is monotone."""
+        cuts = np.linspace(low, high, _PIECES + 1)
+        ends = cuts[:-1].ravel(), cuts[1:].ravel()
+        monotone, possible = (mask.reshape(_PIECES, -1) for mask in self._monotone(*ends, np.tile(constants, _PIECES)))
+        points = [cuts.ravel(), *np.tile(constants, _PIECES + 1)]
+        assert self.equation.system.enclosure is not None
+        at = self.equation.system.enclosure(points, points)[0]
+        signs = np.where(at.low > 0, 1, np.where(at.high < 0, -1, 0)).reshape(_PIECES + 1, -1)
+        has_x = (cuts[:-1] <= x) & (x <= cuts[1:])
+        without_root = ~possible | (monotone & (signs[:-1] * signs[1:] > 0))
+        return np.asarray(np.where(has_x, monotone, without_root).all(axis=0))
+
+    def _monotone(self, low: Vector, high: Vector, constants: Vector) -> tuple[Mask, Mask]:
         """Return on which intervals the residual is proven to rise or to fall, and on which it may be 0."""
         assert self.equation.system.enclosure_with_slopes is not None
         values, slopes = self.equation.system.enclosure_with_slopes([low, *constants], [high, *constants])
         return np.asarray(values.regular & ((slopes.low > 0) | (slopes.high < 0))), values.holds(0.0)
 
     def _is_minimum(self, x: Vector, constants: Vector) -> Mask:
-        """Return where the Hessian matrix is positive definite."""
+        """Return where the Hessian matrix is positive definite beyond rounding; not where it is not finite."""
         n = len(x)
         matrices = np.moveaxis(self.equation.system.columns(np.vstack([x, constants]), "jacobian").reshape(n, n, -1), 2, 0)
         finite: Mask = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
@@ -220,6 +223,7 @@ _AGAIN = "write another start"
 
 
 def _place(problem: RootProblem, x: Vector) -> str:
+    """Return a point in words, such as ``y = 1.5``."""
     return ", ".join(f"{label} = {value:.6g}" for label, value in zip(problem.labels, x, strict=True))
 
 
@@ -231,7 +235,7 @@ def _unsolved(problem: RootProblem, result: SearchResult) -> NoValue:
 
 
 def _nearest_root(problem: RootProblem, start: float, x: Vector) -> Vector:
-    """Return the root that is nearest to a start, given one root."""
+    """Return the root that is nearest to a start, given one root; it is an error if another one is as near."""
     reach = abs(float(x[0]) - start) * (1 + _AS_NEAR)
     if not reach:
         return x
@@ -246,7 +250,7 @@ def _nearest_root(problem: RootProblem, start: float, x: Vector) -> Vector:
 
 
 def _only_root(problem: RootProblem, low: float, high: float) -> Vector:
-    """Return the only root in a bracket."""
+    """Return the only root in a bracket; it is an error if there are none or several."""
     if not low < high or not np.isfinite(high - low):
         kind, ends = ("not finite", "-1e6..1e6") if low < high else ("empty", f"{high:.6g}..{low:.6g}")
         raise NoValue(f"the bracket {low:.6g}..{high:.6g} is {kind}", hint=f"write {problem.labels[0]}={ends}")

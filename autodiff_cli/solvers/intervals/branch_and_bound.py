@@ -63,6 +63,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     width = high - low
     grid = np.stack(np.meshgrid(*[np.arange(pieces)] * len(low), indexing="ij")).reshape(len(low), -1)
     cuts = [np.linspace(a, b, pieces + 1) for a, b in zip(low, high, strict=True)]
+    # blocks of boxes, of shape (2, n, boxes); at first, the cells of the grid
     waiting = [np.array([[cut[k + side] for cut, k in zip(cuts, grid, strict=True)] for side in (0, 1)])]
     result = BranchResult([], [], [])
     examined = 0
@@ -75,7 +76,8 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
             waiting += [boxes[:, :, :MOST_AT_ONCE], boxes[:, :, MOST_AT_ONCE:]]
             continue
         examined += boxes.shape[2]
-        proven, small, rest = _examined(values, slopes, boxes, width)
+        with np.errstate(all="ignore"):
+            proven, small, rest = _examined(values, slopes, boxes, width)
         result.proven.extend(np.moveaxis(proven, 2, 0))
         result.open.extend(np.moveaxis(small, 2, 0))
         if rest.shape[2]:
@@ -84,55 +86,62 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
 
 
 def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: Boxes) -> tuple[Boxes, Boxes, Boxes]:
-    """Return the boxes with a proven root, the boxes that are too small to be cut, and the parts of the others."""
-    with np.errstate(all="ignore"):
-        low, high = boxes
-        possible = np.ones(low.shape[1], bool)
-        for interval in values(low, high):
-            possible &= interval.holds(0.0)
-        boxes = boxes[:, :, possible]
-        if not boxes.shape[2]:
-            return boxes, boxes, boxes
-        low, high = boxes
-        size = np.maximum(np.abs(low), np.abs(high))
-        narrow = np.all(high - low <= _NARROWEST * np.maximum(size, 1e-3 * width[:, None]), axis=0)
-        if slopes is None:
-            return boxes[:, :, :0], boxes[:, :, narrow], _cut(boxes[:, :, ~narrow], width)
-        wide = (high - low) * _INFLATION + 1e-300
-        outer_low, outer_high = low - wide, high + wide
-        middle = outer_low / 2 + outer_high / 2
-        regular = np.ones(low.shape[1], bool)
-        for interval in values(outer_low, outer_high):
-            regular &= interval.regular
-        at_middle = stacked(values(middle, middle))
-        rows, columns = len(at_middle[0]), len(low)
-        matrix = stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
-        regular &= np.isfinite(matrix).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
+    """Return the boxes with a proven root, those too small to be cut, and the parts of the others, each of shape (2, n, boxes)."""
+    possible = np.ones(boxes.shape[2], bool)
+    for interval in values(*boxes):
+        possible &= interval.holds(0.0)
+    boxes = boxes[:, :, possible]
+    if not boxes.shape[2]:
+        return boxes, boxes, boxes
+    low, high = boxes
+    size = np.maximum(np.abs(low), np.abs(high))
+    narrow = np.all(high - low <= _NARROWEST * np.maximum(size, 1e-3 * width[:, None]), axis=0)
+    if slopes is None:
+        return boxes[:, :, :0], boxes[:, :, narrow], _cut(boxes[:, :, ~narrow], width)
+    images, proven, excluded, noisy = _contracted(values, slopes, boxes)
+    small = (narrow | noisy) & ~proven & ~excluded
+    rest = ~(proven | small | excluded)
+    clipped = np.stack([np.maximum(low, images[0]), np.minimum(high, images[1])])
+    return images[:, :, proven], boxes[:, :, small], _cut(clipped[:, :, rest], width)
 
-        # The mean value form
-        center, radius = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * _EPS)
-        change = np.einsum("ijk,jk->ik", np.abs(center) + radius, np.maximum(high - middle, middle - low)) * (1 + 16 * _EPS)
-        excluded = regular & ((at_middle[0] - change > 0) | (at_middle[1] + change < 0)).any(axis=0)
-        noisy = regular & (change <= 2 * (at_middle[1] - at_middle[0])).all(axis=0)
-        proven = np.zeros_like(excluded)
-        images = np.stack([np.full_like(low, -np.inf), np.full_like(low, np.inf)])
-        if rows == columns:
-            usable = np.flatnonzero(regular & ~excluded)
-            image, valid = krawczyk_images(
-                at_middle[:, :, usable], center[:, :, usable], radius[:, :, usable], middle[:, usable], outer_high[:, usable]
-            )
-            images[:, :, usable[valid]] = image[:, :, valid]
-            proven = ((images[0] > outer_low) & (images[1] < outer_high)).all(axis=0)
-            excluded |= ((images[0] > high) | (images[1] < low)).any(axis=0)
-        proven &= ~excluded
-        small = (narrow | noisy) & ~proven & ~excluded
-        rest = ~(proven | small | excluded)
-        clipped = np.stack([np.maximum(low, images[0]), np.minimum(high, images[1])])
-        return images[:, :, proven], boxes[:, :, small], _cut(clipped[:, :, rest], width)
+
+def _contracted(values: Enclosure, slopes: Enclosure, boxes: Boxes) -> tuple[Boxes, Mask, Mask, Mask]:
+    """Return the images of boxes under the Krawczyk operator, which hold all of their roots, and three masks.
+
+    They are: the boxes with a proven root; those without a root, by the mean value form or the image; and those in which the
+    residuals change by little more than their rounding errors.
+    """
+    low, high = boxes
+    margin = (high - low) * _INFLATION + 1e-300
+    outer_low, outer_high = low - margin, high + margin
+    middle = outer_low / 2 + outer_high / 2
+    regular = np.logical_and.reduce([interval.regular for interval in values(outer_low, outer_high)])
+    at_middle = stacked(values(middle, middle))
+    rows, columns = len(at_middle[0]), len(low)
+    matrix = stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
+    regular = regular & np.isfinite(matrix).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
+    center, radius = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * _EPS)
+    change = np.einsum("ijk,jk->ik", np.abs(center) + radius, np.maximum(high - middle, middle - low)) * (1 + 16 * _EPS)
+    excluded = regular & ((at_middle[0] - change > 0) | (at_middle[1] + change < 0)).any(axis=0)
+    noisy = regular & (change <= 2 * (at_middle[1] - at_middle[0])).all(axis=0)
+    images = np.stack([np.full_like(low, -np.inf), np.full_like(low, np.inf)])
+    if rows != columns:
+        return images, np.zeros_like(excluded), excluded, noisy
+    usable = np.flatnonzero(regular & ~excluded)
+    image, valid = krawczyk_images(
+        at_middle[:, :, usable], center[:, :, usable], radius[:, :, usable], middle[:, usable], outer_high[:, usable]
+    )
+    images[:, :, usable[valid]] = image[:, :, valid]
+    proven = ((images[0] > outer_low) & (images[1] < outer_high)).all(axis=0)
+    excluded |= ((images[0] > high) | (images[1] < low)).any(axis=0)
+    return images, proven & ~excluded, excluded, noisy
 
 
 def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> tuple[Boxes, Mask]:
     """Return the image of boxes under the Krawczyk operator, and whether it could be computed.
+
+    The operator is m - Y f(m) + (I - Y A)(x - m), for the middle m of a box x, the enclosure A of the Jacobian matrix and the
+    inverse Y of its middle; the multiples of eps bound the rounding errors of each term.
 
     Args:
         f: bounds of the residuals at the middles, of shape (2, n, boxes).
@@ -170,7 +179,7 @@ def stacked(intervals: list[Interval]) -> Boxes:
 
 
 def _cut(boxes: Boxes, width: Boxes) -> Boxes:
-    """Cut every box in two along its relatively widest side."""
+    """Return two parts of every box, which is cut along its widest side relative to the width of the whole box."""
     if not boxes.shape[2]:
         return boxes
     low, high = boxes

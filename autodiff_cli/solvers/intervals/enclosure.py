@@ -30,7 +30,7 @@ _MOST_PIECES = 64
 """The maximum number of combinations of branches of the functions at a pole or a jump."""
 _OPERATIONS = 20
 """The typical number of operations of a rule, which decides whether machine code repays the time to compile it."""
-_NEAR_0 = 1e-300
+_NEAR_0 = 1e-300  # below which numbers are not told from 0
 _TRUE = np.array(True)
 _NOTHING: Mapping[Operand, Interval] = MappingProxyType({})
 
@@ -61,11 +61,7 @@ class Enclosure:
                 self._calls.append((operand, rule, Call(primitive.forward, operand.statics, primitive.name)))
 
     def __call__(self, low: Box, high: Box) -> list[Interval]:
-        """Return an enclosure of each result.
-
-        Args:
-            low, high: the bounds of the boxes: for each variable, a number for one box, or a column of numbers.
-        """
+        """Return an enclosure of each result, given the bounds of each variable: numbers for one box, or columns."""
         shape = low[0].shape
         if self._machine_code is not None:
             out = [np.empty(shape, kind) for kind in self._kinds]
@@ -77,6 +73,7 @@ class Enclosure:
         ]
 
     def _enclosed(self, low: Box, high: Box) -> list[Interval]:
+        """Return an enclosure of each result, whose bounds may be numbers for all boxes."""
         known = self._run(low, high)
         return [_operand(known, result) for result in self._results]
 
@@ -85,9 +82,7 @@ class Enclosure:
         if boxes * len(self._calls) * _OPERATIONS >= REPAID and has_compiler():
             n = len(self._variables)
             self._machine_code = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")(
-                lambda *ends: [part for interval in self._enclosed(ends[:n], ends[n:]) for part in interval],
-                2 * n,
-                self._kinds,
+                lambda *ends: [part for interval in self._enclosed(ends[:n], ends[n:]) for part in interval], 2 * n, self._kinds
             )
 
     @property
@@ -110,47 +105,53 @@ class Enclosure:
             op for op, rule, _ in self._calls if rule is not None and not known[op].regular and np.isinf(known[op].magnitude)
         ]
         corners = [self._run(corner, corner) for corner in (low, high)] if singular else []
-
-        def is_singular(at: dict[Operand, Interval], op: Instruction) -> bool:
-            last = _operand(at, op.operands[-1])  # wider than a number, it is only near the singular point
-            return not at[op].regular and bool(last.low == last.high or last.magnitude < _NEAR_0)
-
-        return all(any(is_singular(at, op) for at in corners) for op in singular)
+        return all(any(_is_singular(corner, op) for corner in corners) for op in singular)
 
     def excludes(self, low: Bounds, high: Bounds) -> bool:
         """Return whether it is proven that the results are not 0 together at any point of one box where they are defined.
 
         At a pole and at a jump, the box is covered by pieces: an instruction has one of several continuous branches there.
         """
-        waiting: list[dict[Operand, Interval]] = [{}]
+        waiting: list[dict[Operand, Interval]] = [{}]  # the chosen branches of instructions
         for _ in range(_MOST_PIECES):
             if not waiting:
                 return True
-            taken = waiting.pop()
-            known = self._run(low, high, taken)
+            branches = waiting.pop()
+            known = self._run(low, high, branches)
             if not all(bool(_operand(known, result).holds(0.0)) for result in self._results):
                 continue
-            for op, _, call in self._calls:
-                if op not in taken and not known[op].regular:
-                    options = pieces(call, tuple(_operand(known, operand) for operand in op.operands), known[op])
-                    waiting += [{**taken, op: option} for option in options]
-                    if options:
-                        break
-            else:
+            further = self._further_branches(known, branches)
+            if not further:
                 return False
+            waiting += further
         return False
 
-    def _run(self, low: Box, high: Box, taken: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
-        """Return the intervals of all instructions; ``taken`` has those that are already decided."""
+    def _further_branches(self, known: dict[Operand, Interval], branches: dict[Operand, Interval]) -> list[dict[Operand, Interval]]:
+        """Return chosen branches with each branch of one more instruction, the first one that has several; none without one."""
+        for op, _, call in self._calls:
+            if op not in branches and not known[op].regular:
+                options = pieces(call, tuple(_operand(known, operand) for operand in op.operands), known[op])
+                if options:
+                    return [{**branches, op: option} for option in options]
+        return []
+
+    def _run(self, low: Box, high: Box, branches: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
+        """Return the intervals of all instructions; ``branches`` has those of which a continuous branch is chosen."""
         known: dict[Operand, Interval] = {op: Interval(low[i], high[i], _TRUE) for op, i in self._variables.items()}
         with np.errstate(all="ignore"):
             for op, rule, call in self._calls:
                 operands = tuple(_operand(known, operand) for operand in op.operands)
-                if op in taken:
-                    known[op] = taken[op]
+                if op in branches:
+                    known[op] = branches[op]
                 else:
                     known[op] = UNBOUNDED if rule is None else rule(call, operands)
         return known
+
+
+def _is_singular(known: dict[Operand, Interval], op: Instruction) -> bool:
+    """Return whether an instruction is singular at a point, given the intervals there, and not only close to it."""
+    last = _operand(known, op.operands[-1])  # wider than a number, it is only near the singular point
+    return not known[op].regular and bool(last.low == last.high or last.magnitude < _NEAR_0)
 
 
 def _operand(known: dict[Operand, Interval], operand: Operand) -> Interval:
