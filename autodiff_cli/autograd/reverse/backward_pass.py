@@ -229,7 +229,7 @@ class BackwardPass:
         cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
 
     def _run_leaf_with_hooks(self, leaf: AccumulateGrad, cotangent: Cotangent | None) -> None:
-        """Run the hooks of a leaf and add its cotangent to ``.grad``; without ``accumulates``, run tensor hooks only and capture it."""
+        """Run the hooks of a leaf, and add its cotangent to ``.grad``; or run its tensor hooks only, and capture the cotangent."""
         run_hooks = named(_RUN_HOOKS)
         cotangent = run_hooks.run_leaf_hooks(leaf.variable, cotangent, self.create_graph)
         if not self.accumulates:
