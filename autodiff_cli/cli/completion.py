@@ -76,7 +76,7 @@ def _parameter_completions(parameters: Sequence[click.Parameter], args: Sequence
     result = _option_names(options, incomplete, line) if incomplete.startswith("-") else []
     arguments = [parameter for parameter in parameters if isinstance(parameter, click.Argument)]
     taken = len(line.positional)
-    if not result and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):
+    if not result and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):  # -1: any number
         return _values(arguments[min(taken, len(arguments) - 1)], incomplete, line)
     return result if incomplete else _option_names(options, "--", line)
 
@@ -140,7 +140,7 @@ def _choices(metavar: str, help_text: str, incomplete: str) -> Items:
     listed = _LISTED.search(help_text)
     if metavar in ("NAME", "CODEC") and listed:
         return _with_prefix(incomplete, listed.group().split(", "))
-    words = re.split("[|,]", metavar.partition("[")[0])
+    words = re.split("[|,]", metavar.partition("[")[0])  # without an optional part such as [:SCALE]
     choices = [word for word in words if len(words) > 1 and _CHOICE.fullmatch(word)]
     return _last_of_list(incomplete, choices) if "," in metavar else _with_prefix(incomplete, choices)
 
@@ -205,7 +205,7 @@ def _variables(line: _Line) -> list[str]:
     from autodiff_cli.evaluation.bindings import RESERVED
     from autodiff_cli.evaluation.names import CONSTANTS
 
-    words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)
+    words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)  # neither members nor called
     known = {*FUNCTIONS, *CONSTANTS, *RESERVED}
     return list(dict.fromkeys([*_bound_names(line), *(word for word in words if word not in known)]))
 

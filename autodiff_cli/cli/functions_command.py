@@ -29,7 +29,7 @@ def command(words: str | None, out: Output) -> None:
     from autodiff_cli.report.functions import FunctionList, definitions, matching
     from autodiff_cli.suggest import suggestion
 
-    every = [*{function.name: function for function in FUNCTIONS.values()}.values(), *definitions()]  # without other names
+    every = [*{function.name: function for function in FUNCTIONS.values()}.values(), *definitions()]  # without aliases
     out = out._replace(paged=True)
     if words is None:
         out.emit(FunctionList(every, one=False))

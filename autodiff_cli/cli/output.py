@@ -235,7 +235,7 @@ def page(text: str) -> bool:
     is_terminal = sys.stdout.isatty() and sys.stdin is not None and sys.stdin.isatty()
     if not is_terminal or text.count("\n") < shutil.get_terminal_size().lines:
         return False
-    os.environ.setdefault("LESS", f"-FRXPs{_PROMPT}$")
+    os.environ.setdefault("LESS", f"-FRXPs{_PROMPT}$")  # F: not for one screen, R: colors, X: leave the text, Ps: the prompt
     click.echo_via_pager(text)
     return True
 

@@ -58,7 +58,7 @@ def _over_rows(expr: str, table: row_options.Table, at: Mapping[str, Any], **set
     from autodiff_cli.solvers.roots.rows import RootTask
 
     opened = table.opened(expr)
-    task = RootTask("", equations=read_expression(expr), starts=at, **settings, **table.keywords())
+    task = RootTask(expression="", equations=read_expression(expr), starts=at, **settings, **table.keywords())
     facts = {**head("root"), "expression": task.equations}
     summary = row_options.write_rows(task, task.program(), opened, table, facts)
     if summary.bad and not table.quiet_notes:

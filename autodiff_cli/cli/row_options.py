@@ -133,7 +133,7 @@ class Table(NamedTuple):
         return {"lets": self.let, "on_error": self.on_error, "where": self.where, **copied}
 
     def output(self, strict: bool = False) -> Output:
-        """Return the options for the output of one result instead of rows.
+        """Return the options for the output of one result instead of rows; ``--format`` comes before the suffix of the file.
 
         Raises:
             UsageError: if the format is unknown, the suffix of the file does not determine it, or rows are selected.

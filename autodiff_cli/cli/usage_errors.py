@@ -119,7 +119,7 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     """Convert a click error to a ``UsageError`` with a hint; each kind of error that click reports has its own words."""
     help_hint = f"see '{error.ctx.command_path if error.ctx is not None else 'autodiff'} --help'"
     if isinstance(error, click.NoSuchOption):
-        close = suggestion(error.option_name, error.possibilities or (), 0.5)
+        close = suggestion(error.option_name, error.possibilities or (), 0.5)  # below 0.6, because click chose them
         if error.ctx is not None and error.ctx.command.name == "run":
             help_hint = "write the options of a Python program after --"
         return UsageError(f"unknown option '{error.option_name}'", hint=close or help_hint)
