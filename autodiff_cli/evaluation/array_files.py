@@ -45,7 +45,7 @@ def read_array(path: str) -> Array:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or not array.size:
         raise _no_array_error(path)
     check_size(array.shape)
-    return array[()] if array.ndim == 0 else array
+    return array[()] if array.ndim == 0 else array  # a number for an array without dimensions
 
 
 def _no_array_error(path: str, reason: str | None = None) -> FileError:

@@ -70,7 +70,7 @@ class Operations:
         self._operations, self._begun = 0, time.thread_time()
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function of the language, and return its result."""
+        """Return the result of a function, which is listed and traced; an error of Python or NumPy is an ``ArgumentError``."""
         self.count(node)
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
         tensors = [value for value in arguments if isinstance(value, Tensor)]
@@ -156,7 +156,7 @@ class Operations:
         return result
 
     def as_indexable(self, thing: object, node: Syntax) -> Tensor:
-        """Return the operand of an index as a tensor, and import the functions that index tensors."""
+        """Return the operand of an index, a tensor or a list, as a tensor, and import the functions that index tensors."""
         if isinstance(thing, list):
             thing = self.tensors.as_tensor(thing, node.children[0])
         if not isinstance(thing, Tensor):

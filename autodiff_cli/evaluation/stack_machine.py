@@ -260,7 +260,7 @@ class Machine(Operations):
     # Names
 
     def name(self, node: Syntax) -> Any:
-        """Return the current value of a name."""
+        """Return the current value of a name, in the innermost scope that has it; a name without a value is an error."""
         name = node.children[0].text
         for scope in (self._scope, self.names, CONSTANTS):
             if name in scope:
@@ -346,7 +346,7 @@ class Machine(Operations):
         self._depth -= 1
 
     def with_own_vjp(self, function: UserFunction, arguments: list[Any], node: Syntax) -> Any:
-        """Call a function with user-written derivatives."""
+        """Call a function with user-written derivatives, and list and trace its result as that of one operation."""
         from autodiff_cli.evaluation.user_function import call_with_own_vjp
 
         tensors = [self.tensors.as_tensor(value) for value in arguments]

@@ -192,15 +192,15 @@ class TensorLog:
     def _positional(self, op: FunctionInfo, values: list[Any], node: Syntax) -> list[Any]:
         """Convert positional arguments; those of a function of any number of tensors become one list."""
         parameters, count = op.parameters, len(values)
-        if coercion.takes_sequence(op, values):
+        if coercion.takes_sequence(op, values):  # as in cat([x, y], 0)
             if not values[0]:
                 raise ArgumentError(f"{op.name} expects at least one tensor")
             rest = zip(parameters[1:], values[1:], strict=False)
             return [[self.as_tensor(v, node) for v in values[0]], *(coercion.as_static_argument(v, op, p) for p, v in rest)]
-        if op.variadic and not op.tensors:
+        if op.variadic and not op.tensors:  # as in zeros(2, 3)
             static: list[Any] = coercion.as_static_argument(values, op, parameters[0])
             return static
-        if op.variadic:
+        if op.variadic:  # as in cat(x, y)
             return [[self.as_tensor(v, node) for v in values]]
         repeated = [*parameters, *parameters[-1:] * (count - len(parameters))][:count]  # the last parameter may take several
         return [self._argument(op, p, v, node) for p, v in zip(repeated, values, strict=True)]
@@ -225,7 +225,7 @@ def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
     for value in arguments:
         if isinstance(value, Tensor):
             if value.dtype.kind == "i":
-                return None
+                return None  # arithmetic needs it as floats
             has_tensor = True
         elif not isinstance(value, (int, float)):
             return None
@@ -244,7 +244,7 @@ def _keywords(op: FunctionInfo, positional: int, named: Mapping[str, Any]) -> di
     keywords: dict[str, Any] = {}
     for keyword, value in named.items():
         parameter = parameter_for(keyword, parameters)
-        if parameter not in parameters or (op.variadic and parameter == parameters[0]):
+        if parameter not in parameters or (op.variadic and parameter == parameters[0]):  # which has no name in a call
             hint = suggestion(keyword, parameters) or f"it is {op.signature}"
             raise ArgumentError(f"{op.name} has no parameter '{keyword}'", hint=hint)
         if parameter in keywords or (parameter in parameters[:positional] and not op.variadic):
