@@ -94,7 +94,7 @@ def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
 
 
 def bold(name: str) -> str:
-    """Return the LaTeX of the name of a vector or a matrix."""
+    """Return the LaTeX of the name of a vector or a matrix, in bold; a Greek letter takes another command than other letters."""
     stem, below, subscript = identifier(name).partition("_{")
     if stem.startswith((r"\mathrm{", r"\text{")):
         stem = r"\mathbf{" + stem.partition("{")[2]

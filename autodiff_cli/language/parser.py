@@ -300,11 +300,11 @@ def _comma_hint(source: str, tokens: list[Syntax], comma: int) -> str:
     last = next(i for i in range(comma, len(tokens)) if tokens[i].kind in ("_SEPARATOR", "$END"))
     statement = tokens[first:last]
     text = source[statement[0].span[0] : statement[-1].span[1]]
-    names = all(token.kind in ("NAME", "COMMA") for token in statement)
+    has_only_names = all(token.kind in ("NAME", "COMMA") for token in statement)
     if len(text) > _LONGEST_EXAMPLE or any(token.kind == "EQUAL" for token in statement):
         text = "a, b"
     ways = [comma_number_hint(source, tokens[comma].span[0]), f"[{text}] for a list"]
-    ways += ["a, b = ... to name the elements of a list"] * names
+    ways += ["a, b = ... to name the elements of a list"] * has_only_names
     return f"write {', or '.join(filter(None, ways))}"
 
 
