@@ -100,7 +100,7 @@ class Blocks(Machine):
                 context.__exit__(None, None, None)
 
     def _range(self, tree: Syntax) -> range:
-        """Return the range of a loop."""
+        """Return the range of a loop, whose header is the call ``tree`` with one to three whole numbers."""
         values = [as_whole_number(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
         if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
             raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
@@ -135,7 +135,7 @@ class Blocks(Machine):
     # Names
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
-        """Give a name a value, and return it: a local name in a function, and a name of the program elsewhere."""
+        """Give a name a value, a list as a tensor if it fits, and return it; in a function, the name is a local one."""
         if isinstance(value, list):
             try:
                 value = self.tensors.as_tensor(value, tree)

@@ -128,7 +128,7 @@ class Interpreter(Blocks):
 
     @contextmanager
     def _modes(self) -> Iterator[None]:
-        """Enter the modes that the program has set, and restore those of the caller at the end."""
+        """Enter the modes that the program has set; at the end, keep those that it has then, and restore those of the caller."""
         before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_settings()
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
@@ -190,11 +190,11 @@ class Interpreter(Blocks):
         return program_behind(root, self._history, self._definitions, self.names)
 
     def _row(self, tree: Syntax) -> dict[str, Any]:
-        """Return the row of the table of ``show`` for an expression; all but its name is ``None`` for the value ``none``."""
+        """Return the row of the table of ``show`` for an expression; that of ``none`` has only the expression, also as name."""
         name = unparse(tree)
         value = self.evaluate(tree)
         if value is None:
-            return {**dict.fromkeys(TensorRow.__annotations__), "name": name, "expression": name, "shape": None}
+            return {**dict.fromkeys(TensorRow.__annotations__), "name": name, "expression": name}
         if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
             message = f"show requires tensors, not {value_description(value)}"
             raise ArgumentError(message, span=tree.span, source=self.source, hint=f"use print({name})")

@@ -129,7 +129,7 @@ class _Reader:
             self._finish(self._open.pop())
 
     def _close(self, indent: str, outermost: str, span: Span) -> None:
-        """Close the blocks that do not contain a line of this indentation; ``outermost`` is the indentation outside blocks."""
+        """Close the blocks that do not contain a line with this indentation, an error unless it is a block's or ``outermost``."""
         self._close_inline()
         while self._open:
             block = self._open[-1]
