@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 
-@functools.cache
+@functools.cache  # starting threads takes as long as computing 10,000 rows
 def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    """Return the thread pool of the process with this id; it is reused, because starting threads takes as long as 10,000 rows."""
+    """Return the reusable thread pool of a process; its id is a key of the cache, because a forked process has no such threads."""
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(workers, "autodiff")

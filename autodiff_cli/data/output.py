@@ -114,7 +114,7 @@ def terminable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    watched = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
+    watched = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])  # Windows has no SIGHUP
     before = {number: signal.signal(number, signals.end) for number in watched if signal.getsignal(number) is signal.SIG_DFL}
     try:
         yield

@@ -281,15 +281,15 @@ def _if_there(path: str) -> Iterator[None]:
 
 @contextmanager
 def _as_file_error(url: str, verb: str = "read") -> Iterator[None]:
-    """Convert exceptions, except ``AutodiffError``, to a ``FileError``, which says that the URL cannot be read or written."""
+    """Convert exceptions, except ``AutodiffError``, to a ``FileError`` for a URL; its hint names missing credentials."""
     try:
         yield
     except AutodiffError:
         raise
     except Exception as error:
         reason = _reason(error)
-        lacking = "credentials" in reason.lower() or isinstance(error, PermissionError)
-        hint = _SCHEMES[_scheme(url)].credentials if lacking else None
+        lacks_access = "credentials" in reason.lower() or isinstance(error, PermissionError)
+        hint = _SCHEMES[_scheme(url)].credentials if lacks_access else None
         raise FileError(f"cannot {verb} '{url}': {reason}", hint=hint or None) from None
 
 

@@ -145,7 +145,7 @@ def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColu
 
 
 def _where(condition: Any, *values: Any) -> KernelColumn:
-    """Follow ``np.where`` of a condition and two values, one of which is a column at least."""
+    """Follow ``np.where`` of a condition and two values, at least one of which is a column; ``Unknown`` for the condition alone."""
     column = next(value for value in (condition, *values) if isinstance(value, KernelColumn))
     if len(values) != 2:
         raise Unknown("where")

@@ -39,7 +39,7 @@ def read(key: str) -> bytes | None:
             content = (place / key).read_bytes()
             code = content[_DIGEST:]
             if hashlib.sha256(code).digest() == content[:_DIGEST]:
-                os.utime(place / key)
+                os.utime(place / key)  # for ``_trim``
                 return code
     return None
 

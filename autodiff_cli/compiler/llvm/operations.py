@@ -69,7 +69,7 @@ def _sign(builder: Builder, x: Value) -> Value:
 def _extreme(predicate: str, nan: bool) -> Rule:
     """Return the rule of the larger (``ogt``) or smaller (``olt``) number, the second if they are equal.
 
-    With ``nan``, the result is nan if one of the numbers is nan, and otherwise only if both are.
+    With ``nan``, the result is nan if one of the numbers is nan; without it, only if both are.
     """
 
     def rule(builder: Builder, x: Value, y: Value) -> Value:

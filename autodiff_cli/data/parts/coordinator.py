@@ -158,7 +158,7 @@ class _Run:
         with closing(results(work, calls)) as parts:
             for partition, part in zip(partitions, parts, strict=True):
                 yield part
-                rows += part[0].rows
+                rows += part[0].rows  # of its tally
                 size += partition.size
                 self.tick(rows, size / whole if whole else None)
 

@@ -96,7 +96,7 @@ def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
 
 def _group_cuts(counts: list[int], most: int) -> Cuts:
     """Return where a Parquet file is cut, given the numbers of rows of its groups, and the most rows of several groups together."""
-    cuts, row = [(0, 1)], 1
+    cuts, row = [(0, 1)], 1  # the number of the first row of the next group
     for i, count in enumerate(counts):
         first = cuts[-1][1]
         has_groups = row > first

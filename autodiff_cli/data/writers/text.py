@@ -64,7 +64,7 @@ class DelimitedWriter(TextWriter):
         parts = self._machine_parts(block, results)
         if parts is not None:
             return [write_rows(block.rows, parts, "\n", self._decimal)]
-        if block.raw is None and self._copies:
+        if block.raw is None and self._copies:  # cells that may need quotes
             columns = [cell_values(block.columns[name]) for name in self._copies]
             numbers = (row_texts([array], self.raw, self._decimal) for array in results)
             return [delimited(zip(*columns, *numbers, strict=True), self.raw).encode()]
@@ -77,7 +77,7 @@ class DelimitedWriter(TextWriter):
         """Return the parts of rows that machine code writes; ``None`` if Python has to write the rows."""
         if isinstance(block.raw, bytes):
             return [("", Lines(block.raw)), *((self.raw, array) for array in results)]
-        if block.raw is not None or not is_fast(CELL * block.rows * len([*self._copies, *results])):
+        if block.raw is not None or not is_fast(CELL * block.rows * len([*self._copies, *results])):  # the size of the text
             return None
         values = [as_writable(column, self.raw) for column in (*(block.columns[name] for name in self._copies), *results)]
         parts: list[Part] = [(self.raw if i else "", value) for i, value in enumerate(values) if value is not None]
