@@ -55,6 +55,7 @@ class Result(DerivativeResult):
         self.derivatives: dict[Index, Any] = {}
 
     def content(self) -> Record:
+        """Return the JSON object, in which verified numbers are marked, or replaced by texts with all digits."""
         tensors = plain_records(row._asdict() for row in self.tensors) if self.command == "eval" else []
         result: Record = {
             "expression": self.expression,

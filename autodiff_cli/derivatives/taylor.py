@@ -143,6 +143,29 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
         LimitError: if the order is above 1,000 and limits are not lifted.
         NoSeriesError: if an operation does not have a power-series rule and the variable or the output is not a scalar.
     """
+    name = _only_variable(evaluation)
+    if order < 0:
+        raise UsageError(f"the order must be 0 or more, not {order}", hint="give the highest power of the series")
+    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
+    check_printed((order + 1) * evaluation.output.numel())
+    scalar = not evaluation.output.shape and not evaluation.variables[name].shape
+    try:
+        coefficients = series(evaluation, order)
+    except NoSeriesError as error:
+        if not scalar:
+            error.hint = "use a scalar variable and a scalar output to expand functions without a rule"
+            raise
+        coefficients = _by_nested_reverse_mode(evaluation, name, order)
+    else:
+        if order <= MOST_NESTED and scalar and np.isnan(coefficients).any() and np.isfinite(evaluation.output._data):
+            # Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
+            nested = _by_nested_reverse_mode(evaluation, name, order)
+            coefficients = np.where(np.isnan(nested), coefficients, nested)
+    return Taylor(evaluation, order, coefficients)
+
+
+def _only_variable(evaluation: Evaluation) -> str:
+    """Return the name of the only variable; it is an error if there are none or several."""
     names = list(evaluation.variables)
     if not names:
         raise no_variable_error("a Taylor series")
@@ -151,24 +174,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
             f"a Taylor series is in one variable, not in {listed(names)}",
             hint=f"choose one with {setting('wrt', names[0])}; the other variables become constants",
         )
-    if order < 0:
-        raise UsageError(f"the order must be 0 or more, not {order}", hint="give the highest power of the series")
-    check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
-    check_printed((order + 1) * evaluation.output.numel())
-    scalar = not evaluation.output.shape and not evaluation.variables[names[0]].shape
-    try:
-        coefficients = series(evaluation, order)
-    except NoSeriesError as error:
-        if not scalar:
-            error.hint = "use a scalar variable and a scalar output to expand functions without a rule"
-            raise
-        coefficients = _by_nested_reverse_mode(evaluation, names[0], order)
-    else:
-        if order <= MOST_NESTED and scalar and np.isnan(coefficients).any() and np.isfinite(evaluation.output._data):
-            # Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
-            nested = _by_nested_reverse_mode(evaluation, names[0], order)
-            coefficients = np.where(np.isnan(nested), coefficients, nested)
-    return Taylor(evaluation, order, coefficients)
+    return names[0]
 
 
 def series(evaluation: Evaluation, order: int) -> Floats:

@@ -315,14 +315,9 @@ def _verdict(verdict: Verdict) -> Entry:
 
 
 def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verdicts: Verdicts, shape: tuple[int, ...]) -> Entry:
-    """Return the entry of a derivative.
+    """Return the entry of a derivative with respect to a variable, or of a second one with respect to two.
 
-    Args:
-        wrt: the variable, or the two variables of a second derivative.
-        order: the order of the derivative.
-        analytic: the computed derivatives, with a row for each element of the last variable.
-        verdicts: the verdict on each of them.
-        shape: the shape of the derivative.
+    The computed derivatives, and the verdict on each, have a row for each element of the last variable; the entry has the shape.
     """
     numeric = np.array([[verdict.numeric for verdict in row] for row in verdicts]).reshape(analytic.shape)
     return {

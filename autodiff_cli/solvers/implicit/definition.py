@@ -27,12 +27,7 @@ MOST_UNKNOWNS = 20
 
 
 def value(machine: Machine, node: Syntax, values: list[Any]) -> Any:
-    """Return the value that a call of ``root``, ``argmin`` or ``integral`` defines.
-
-    Args:
-        machine: the evaluator of the program.
-        node: the call.
-        values: the values of its starts or limits.
+    """Return the value that a call of ``root``, ``argmin`` or ``integral`` defines, given the values of its starts or limits.
 
     Raises:
         NoValue: if the call does not define a value; the error has its position.

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 def definition_tree(
     name: str, unknowns: Sequence[Instruction], parameters: Sequence[Instruction], results: Sequence[Operand], trees: list[Syntax]
 ) -> Syntax:
-    """Return a call of ``root``, ``argmin`` or ``integral``.
-
-    Args:
-        name: the name of the function.
-        unknowns, parameters: the variables of its body.
-        results: the body; what is to be 0 for ``root``.
-        trees: the starts or limits, and then the parameters.
+    """Return a call of ``root``, ``argmin`` or ``integral`` with a body, given its starts or limits and then its parameters.
 
     Raises:
         NotRecordable: if an unknown is an element of an array.

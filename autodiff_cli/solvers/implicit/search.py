@@ -154,6 +154,7 @@ class Choice:
         return np.asarray(low / 2 + high / 2)[None]
 
     def _values(self, x: Vector, constants: Vector) -> Vector:
+        """Return the residuals of one equation in many elements."""
         values: Vector = self.equation.system.columns(np.vstack([x[None], constants]))[0]
         return values
 

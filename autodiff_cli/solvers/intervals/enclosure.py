@@ -155,6 +155,7 @@ def _is_singular(known: dict[Operand, Interval], op: Instruction) -> bool:
 
 
 def _operand(known: dict[Operand, Interval], operand: Operand) -> Interval:
+    """Return the interval of an instruction, or of a constant."""
     operand = resolved(operand)
     return known[operand] if type(operand) is Instruction else point(operand)
 

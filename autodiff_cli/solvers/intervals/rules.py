@@ -184,10 +184,12 @@ def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[In
 
 
 def _overlap(x: Interval, y: Interval) -> Mask:
+    """Return where two intervals have a number in common."""
     return (x.low <= y.high) & (y.low <= x.high)
 
 
 def _same(x: Interval, y: Interval) -> Mask:
+    """Return where two intervals are the same number."""
     same: Mask = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
     return same
 

@@ -222,7 +222,14 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
         missing = np.sqrt(max(radius**2 - float(regular @ regular), 0.0))
         regular[0] += missing if along[0] <= 0 else -missing
         return np.asarray(vectors @ regular)
-    shift = high = low + size / radius + EPS * max(1.0, abs(lowest))
+    shift = _secular_root(values, along, radius, low, low + size / radius + EPS * max(1.0, abs(lowest)))
+    step = vectors @ (-along / np.maximum(values + shift, 1e-300))
+    return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
+
+
+def _secular_root(values: Vector, along: Vector, radius: float, low: float, high: float) -> float:
+    """Return the shift with which ``-along / (values + shift)`` has the length ``radius``, by Newton steps between two bounds."""
+    shift = high
     for _ in range(_MOST_SECULAR):
         divided = along / (values + shift)
         length = float(np.linalg.norm(divided))
@@ -235,8 +242,7 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
             shift = (low + high) / 2
             if shift in (low, high):
                 break
-    step = vectors @ (-along / np.maximum(values + shift, 1e-300))
-    return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
+    return shift
 
 
 def curvature_roots(hessian: Matrix) -> Vector:

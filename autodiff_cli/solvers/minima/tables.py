@@ -73,4 +73,5 @@ def _variables(result: Minimum, precision: int) -> Renderable:
 
 
 def _pairs(header: tuple[str, str], rows: Iterable[tuple[str, ArrayLike]], precision: int) -> Renderable:
+    """Return a table of names and numbers."""
     return Table([header[0], Column(header[1], NUMBER)], [(name, human(value, precision)) for name, value in rows])
