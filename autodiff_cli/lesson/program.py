@@ -153,17 +153,20 @@ class _ProgramPage(Numbers):
         self.add("backward", f"A hook on {name}", words, span, node=name, equations=equations, gradients={name: after})
 
     def add_statement(self, event: StatementEnd) -> None:
-        """Add what the backward passes of a statement stored and freed, and what else it changed; a quiet one may have no scene."""
-        span = event.tree.span
+        """Add the scenes at the end of a statement: what its backward passes stored and freed, and what else it changed."""
         passes = [scene for scene in self.scenes[self._begin :] if scene["phase"] == "backward"]
         for scene in passes:
-            scene["span"] = span
+            scene["span"] = event.tree.span
         for one in event.stored:
             self.add_stored_gradient(one, event)
         self.add_saved_values(event, bool(passes))
+        self.add_effects(event, bool(passes))
+
+    def add_effects(self, event: StatementEnd, has_pass: bool) -> None:
+        """Add the scene of a statement that changed something else or nothing, and complete its scenes; a quiet one needs none."""
         words, equations, values = self.effects(event)
         has_scenes = len(self.scenes) > self._begin
-        if passes and not event.stored and not event.failed:
+        if has_pass and not event.stored and not event.failed:
             words.append("The gradient is the result of the statement: no `.grad` has changed.")
         if event.caught:
             words.append(f"The statement raises an error, which the program handles: {event.caught}")
@@ -174,8 +177,8 @@ class _ProgramPage(Numbers):
             return
         if words or not has_effect:
             words = words or [self.sentence_without_effect(event)]
-            title = " ".join(self.recorder.source[slice(*span)].split())  # on one line
-            self.add("statement", title, words, span, equations=equations, values=values)
+            title = " ".join(self.recorder.source[slice(*event.tree.span)].split())  # on one line
+            self.add("statement", title, words, event.tree.span, equations=equations, values=values)
         self.complete_scenes(event)
 
     def add_saved_values(self, event: StatementEnd, has_pass: bool) -> None:

@@ -155,9 +155,10 @@ class Recording(ABC):
     # Tensors
 
     def _rows(self) -> dict[str, TensorRow]:
-        """Return the state of each name of the program, as a copy that later statements do not change."""
+        """Return the state of each name of the program, as a copy that stays when a tensor changes in place."""
         rows = [TensorRow.from_tensor(tensor, name, self._expression(name)) for name, tensor in self._named()]
-        return {row.name: _copied(row) for row in rows}
+        gradients = [None if row.grad is None else np.array(row.grad) for row in rows]
+        return {row.name: row._replace(value=np.array(row.value), grad=grad) for row, grad in zip(rows, gradients, strict=True)}
 
     def _catch_up(self, tree: Syntax) -> None:
         """Add the tensors that the program has made since the last call; ``tree`` is the statement."""
@@ -289,8 +290,3 @@ class Recording(ABC):
             for node in nodes:
                 self._add_node(node, self._new_name(""), self.current.span)
         return Steps(self._known, self.functions, self._shown)
-
-
-def _copied(row: TensorRow) -> TensorRow:
-    """Return a row whose numbers stay when the tensor changes in place."""
-    return row._replace(value=np.array(row.value), grad=None if row.grad is None else np.array(row.grad))
