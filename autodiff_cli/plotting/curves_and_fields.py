@@ -231,7 +231,7 @@ def _sample_field(
     if not np.isfinite(value).any():
         notes.append(note("domain", f"the expression is not finite anywhere in the ranges of {listed(r.name for r in over)}"))
     slopes = np.stack(gradient) if order else None
-    table = table[: 3 if order else 1]
+    table = table[: 3 if order else 1]  # the value and two slopes, or the value
     return Field(expression, source, over, order, x, y, table, value, slopes, discontinuous, window, path, notes)
 
 

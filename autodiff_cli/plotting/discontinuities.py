@@ -121,7 +121,7 @@ def search_discontinuities(
 ) -> tuple[list[Discontinuity], Floats, Floats]:
     """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
     low, high = float(xs[0]), float(xs[-1])
-    resolution = 4 * float(np.spacing(max(abs(low), abs(high))))
+    resolution = 4 * float(np.spacing(max(abs(low), abs(high))))  # a few floats, whatever the function does between them
     left, right = bisect_intervals(function, xs[rough], xs[rough + 1], extent, count, resolution)
     left, right, middle, floor, ceiling = _merge_touching(left, right, xs[rough], xs[rough + 1], 4 * resolution)
     before, after = approach_points(left, right, floor, ceiling, resolution)
@@ -312,7 +312,7 @@ def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: in
     steps = np.diff(tail)
     sizes = np.abs(steps)
     scale = extent.size(curve, last)
-    if sizes.max() <= NEGLIGIBLE / 100 * scale or not sizes.all():  # it hardly changes, or two samples are equal
+    if sizes.max() <= NEGLIGIBLE / 100 * scale or not sizes.all():  # it changes invisibly, or two samples are equal
         return Limit("finite", last)
     if (steps > 0).any() and (steps < 0).any():  # it oscillates, perhaps only by rounding errors
         return Limit("finite", last) if sizes[-3:].max() <= NEGLIGIBLE / 10 * scale else _plateau(values, extent, curve)
@@ -326,7 +326,7 @@ def _extrapolated_limit(last: float, steps: Floats, ratio: float) -> Limit:
     if power <= SLOWEST:
         return Limit("infinite", math.copysign(math.inf, steps[-1]))
     rest = float(steps[-1]) * shrink / (1 - shrink)
-    return Limit("finite", last + rest, abs(rest) / 10)
+    return Limit("finite", last + rest, abs(rest) / 10)  # a tenth of the extrapolation may be wrong
 
 
 def _plateau(values: Floats, extent: Extent, curve: int) -> Limit:

@@ -150,7 +150,8 @@ def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> t
 def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return at most ``most`` ticks of a logarithmic axis: 1, 2 and 5 times powers of 10, all or some powers, or round numbers."""
     powers = range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)
-    for digits, step in (((1, 2, 5), 1), *(((1,), step) for step in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200))):
+    fine, coarse = ((1, 2, 5), 1), [((1,), step) for step in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200)]
+    for digits, step in (fine, *coarse):  # the leading digits, and every how many powers there is a tick
         values = [digit * 10.0**power for power in powers if power % step == 0 for digit in digits]
         values = [value for value in values if low - 1e-9 <= math.log10(value) <= high + 1e-9]
         if 2 <= len(values) <= most:
@@ -178,7 +179,7 @@ def tick_labels(values: Sequence[float]) -> list[str]:
     """Return the labels of ticks, with the fewest digits that are right to a thousandth of the distance between two ticks."""
     apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
     texts = [number_text(v) for v in values]
-    for digits in range(7, 18):
+    for digits in range(7, 18):  # six, the default, may not distinguish them; 17 are exact
         if all(abs(float(t) - v) <= apart for t, v in zip(texts, values, strict=True)):
             break
         texts = [number_text(v, digits) for v in values]

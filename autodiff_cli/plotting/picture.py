@@ -155,7 +155,7 @@ def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: Pictur
     figure.draw_without_rendering()  # only then, texts have a size
     legend = rows[0].get_legend()
     assert legend is not None
-    if title.get_window_extent().x1 > legend.get_window_extent().x0:
+    if title.get_window_extent().x1 > legend.get_window_extent().x0:  # the distance is in points, 72 to the inch
         _draw_title(rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
 
 

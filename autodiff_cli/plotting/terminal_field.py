@@ -37,7 +37,7 @@ def drawn(field: Field, color: str) -> str:
     _, figure = empty_figure(columns, rows - 1, (field.x[0], field.x[-1]), (field.y[0], field.y[-1]), y_ticks=up)
     frame = figure_lines(figure, True)
     levels, labels = value_bands(*value_range(field), len(BAND_SHADES if colorless else BLUES))
-    numbers = _band_numbers(field, inner, rows - 4, levels)
+    numbers = _band_numbers(field, inner, rows - 4, levels)  # without the frame, the labels and the legend
     texts = _cell_texts(field, numbers, colorless)
     lines = frame[:1]
     for line, row, band in zip(frame[1:], texts, numbers.tolist(), strict=False):
