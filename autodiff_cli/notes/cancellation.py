@@ -136,7 +136,7 @@ class _Errors:
         values = {key: raw(value) for key, value in step.slots}
         errors = {key: self.error(value) for key, value in step.slots if _is_operand(op, key) and np.any(self.error(value))}
         result = np.asarray(raw(step.result), np.float64)
-        total = np.where(op.name in EXACT, 0.0, 0.5 * np.abs(result))
+        total = np.where(op.name in EXACT, 0.0, 0.5 * np.abs(result))  # the rounding of the result
         before = np.zeros(result.shape)
         unit = _SCALE * self._eps
         for key, error in errors.items():

@@ -238,7 +238,7 @@ def _limits_text(change: Change | None) -> str:
     """Return the derivatives on both sides as text; empty if nothing changes."""
     if change is None:
         return ""
-    if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):
+    if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):  # as printed
         return f"from both sides it is {number_text(change.left)}"
     left, right = ("does not exist" if math.isnan(side) else f"is {number_text(side)}" for side in (change.left, change.right))
     both_exist = left.startswith("is ") and right.startswith("is ")

@@ -13,7 +13,7 @@ from autodiff_cli.language.tree import Syntax, unparse, walk
 @functools.cache
 def _rewrites(overflow: bool) -> list[tuple[Syntax, str]]:
     """Return the patterns and their rewrites from ``rewrites.txt``: those against overflow, or those against loss of digits."""
-    _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")
+    _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")  # first a heading
     rows = (row.split("  ", 1) for row in tables[1 if overflow else 0].splitlines())  # two blanks end a pattern
     return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
 

@@ -128,7 +128,7 @@ class Tape:
     def __init__(self, dtype: str) -> None:
         info = np.finfo(dtype)
         self.eps = float(info.eps)
-        self._smallest, self._largest = float(info.tiny) ** 0.5, float(info.max) ** 0.5
+        self._smallest, self._largest = float(info.tiny) ** 0.5, float(info.max) ** 0.5  # their squares are in the range
         self.values: list[Bounded] = []
 
     def tensor(
