@@ -60,7 +60,7 @@ def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) 
     depth = deepest(graph, most_edges, most_levels)
     small = cut(graph, depth)
     while depth > 1 and small.length() > most_length:
-        depth = max(depth * 3 // 4, 1)
+        depth = max(depth * 3 // 4, 1)  # so that few trials suffice
         small = cut(graph, depth)
     return small
 

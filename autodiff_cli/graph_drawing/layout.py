@@ -116,7 +116,7 @@ def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[i
     above, below = np.array(list(pulls)).T
     gaps, weights = np.array(list(apart.values())), np.array(list(pulls.values()))
     where = np.concatenate([above, below, left, right])
-    firmness = np.concatenate([weights, weights, np.full(2 * len(gaps), 2.0)])
+    firmness = np.concatenate([weights, weights, np.full(2 * len(gaps), 2.0)])  # of the pulls, and of the constraints
     step = 1.0 / np.bincount(where, firmness, count)
     force = np.zeros(len(gaps))
     for turn in range(_STEPS):

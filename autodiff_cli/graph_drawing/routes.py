@@ -66,7 +66,7 @@ class Routes:
         points = [(x, y) for x, band in zip(places, own, strict=True) for y in band]
         if self._is_clear(a, *points[:3]):
             del points[1]
-        if self._is_clear(b, *points[:-4:-1]):
+        if self._is_clear(b, *points[:-4:-1]):  # the last three points, from the end
             del points[-2]
         return points
 

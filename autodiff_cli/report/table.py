@@ -283,7 +283,7 @@ def _forced(strips: list[_Strip], room: int) -> _Fit:
         return _Fit(strips, [room], gap)
     first, last = strips
     longest = max(columns_of(word) for cell in last.cells for word in cell.plain.split() or [""])  # it should not be broken
-    width = min(first.widest, max(room - gap - longest, room // 4))
+    width = min(first.widest, max(room - gap - longest, room // 4))  # the first column keeps at least a quarter
     return _Fit(strips, [width, room - gap - width], gap)
 
 
