@@ -103,7 +103,7 @@ def _below_largest(x: Array, dim: int) -> tuple[Any, int | None]:
     axis: int | None = dimension(dim, x.ndim)
     if not x.ndim:
         axis = None
-    x = x * 1.0
+    x = x * 1.0  # a new array of floats, which may be changed
     x -= np.max(x, axis=axis, keepdims=True, initial=-math.inf)
     return x, axis
 

@@ -259,7 +259,7 @@ def squeeze(x: Array, dim: int) -> Any:
 
 
 def joined_key(shapes: Sequence[Shape], i: int, dim: int) -> Key:
-    """Return the index of the i-th of several joined arrays in the result."""
+    """Return the index of the i-th of several joined arrays in the result; an empty vector has no elements there."""
     ndim = max(map(len, shapes))
     position = dimension(dim, ndim)
     if shapes[i] == _EMPTY:

@@ -32,7 +32,7 @@ def from_scipy(name: str, module: str = "special") -> Callable[..., Any]:
 
 
 def from_math(number: Callable[[float], float], name: str) -> Callable[[Any], Any]:
-    """Return a function that applies ``number`` to a scalar and SciPy's function ``name`` to an array."""
+    """Return a function that applies ``number`` to a scalar, in its type, and SciPy's function ``name`` to an array."""
 
     def forward(x: Array) -> Any:
         if np.ndim(x):

@@ -128,17 +128,17 @@ def _airy_waves(size: Array, which: int) -> Any:
     parts: list[Any] = [0.0, 0.0]  # the sums of the terms with even and with odd k
     term: Any = 1.0
     for k in range(20):
-        factor = (6 * k + 1) / (1 - 6 * k) if which % 2 else 1.0
+        factor = (6 * k + 1) / (1 - 6 * k) if which % 2 else 1.0  # for Ai' and Bi'
         parts[k % 2] = parts[k % 2] + (-1) ** (k // 2) * factor * term
         term = term * ((6 * k + 1) * (6 * k + 3) * (6 * k + 5) / (216 * (k + 1) * (2 * k + 1))) / zeta
     even, odd = parts
     height = size ** (0.25 if which % 2 else -0.25) / math.sqrt(math.pi)
     ai, ai_prime, bi = cosine * even + sine * odd, sine * even - cosine * odd, cosine * odd - sine * even
-    return height * (ai, ai_prime, bi, ai)[which]
+    return height * (ai, ai_prime, bi, ai)[which]  # Bi' has the phase of Ai
 
 
 def _airy_function(which: int) -> Callable[[Array], Any]:
-    """Return the forward computation of Ai, Ai', Bi or Bi' (``which`` 0 to 3); SciPy rounds the phase for x < -20."""
+    """Return Ai, Ai', Bi or Bi' (``which`` 0 to 3) as a function: SciPy's, except from -1e10 to -20, where its phase is off."""
 
     @np.errstate(all="ignore")
     def function(x: Array) -> Any:

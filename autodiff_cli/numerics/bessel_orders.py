@@ -95,7 +95,7 @@ def hankel(v: Array | float, x: Array, order: int, second: bool) -> Any:
     """
     parts: list[list[Any]] = [[0.0] * (order + 1), [0.0] * (order + 1)]
     term: list[Any] = [1.0] + [0.0] * order  # the product of (4*v**2 - (2*i + 1)**2)/(8*(i + 1)*x) for i < k
-    for k in range(26):
+    for k in range(26):  # enough terms for x > 25 + v**2/2
         parts[k % 2] = [total + (-1) ** (k // 2) * part for total, part in zip(parts[k % 2], term, strict=True)]
         factor = [4 * v * v - (2 * k + 1) ** 2, 8 * v, 4.0]
         term = _product(term, [part / (8 * (k + 1) * x) for part in factor])
@@ -152,7 +152,7 @@ def _derivative_weights(order: int) -> tuple[Any, Any]:
     points = [Fraction(round(1024 * math.cos(math.pi * (k + 0.5) / count)), 1024) for k in range(count)]
     weights = []
     for i, point in enumerate(points):
-        basis = [Fraction(1)]
+        basis = [Fraction(1)]  # the coefficients of Lagrange's polynomial, which is 1 at this point and 0 at the others
         for j, other in enumerate(points):
             if j != i:
                 shifted = [Fraction(0), *basis]

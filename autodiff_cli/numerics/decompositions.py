@@ -190,7 +190,7 @@ def bessel_y(n: int) -> str:
 def bessel_k(n: int) -> str:
     """Return the power series of K_n for x < 2, and exp(-x)/sqrt(x) times a polynomial in 4/x - 1 beyond, for n = 0 or 1.
 
-    The polynomial is fitted at Chebyshev points.
+    The polynomial is fitted at Chebyshev points.  The result is infinite at 0, and nan below.
     """
     series = f"{'' if n else '-'}log(s/2)*({_series(n, 1, 14, 's')}) + {_logarithmic_series(n, 1, 14)}"
     return "; ".join(

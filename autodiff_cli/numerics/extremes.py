@@ -105,7 +105,7 @@ def lane_shape(shape: Shape, dim: int) -> Shape:
 
 
 def _selection(name: str, positions: Callable[[Array, int], Positions]) -> _Forward:
-    """Return a function that picks one element along each lane, and returns values and positions."""
+    """Return the function ``name`` that picks one element along each lane, not an empty one; it returns values and positions."""
 
     def forward(x: Array, dim: int, keepdim: bool) -> Any:
         _needs_elements(name, x, dim)
@@ -181,7 +181,7 @@ def topk(x: Array, k: int, dim: int, largest: bool) -> Any:
     if not 0 <= k <= as_lanes(x).shape[at]:
         raise ShapeError("selected index k out of range")
     indices = np.take(ordered(as_lanes(x), at, largest), np.arange(k), at)
-    shape = indices.shape if x.ndim or k != 1 else ()
+    shape = indices.shape if x.ndim or k != 1 else ()  # the only element of a number is a number
     return np.take_along_axis(as_lanes(x), indices, at).reshape(shape)[()], indices.reshape(shape)[()]
 
 

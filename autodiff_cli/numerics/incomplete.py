@@ -44,15 +44,14 @@ def _excess(z: Array) -> Any:
 def _moments(slope: Array, a: Array, u: Array | float, b: Array | float, w: Array | float, i: int, j: int) -> Series:
     """Return the integral over v > 0 of exp(-slope*v)*((1 + u*v)*exp(-u*v))**a*((1 + w*v)*exp(-w*v))**b, as a series in a and b.
 
-    The coefficients contain powers of log1p(u*v) and log1p(w*v).  Where u = -1, the integral ends at v = 1.  Without the second
-    factor, w is the number 0.
+    The coefficients contain powers of both log1p.  Where u = -1, the integral ends at v = 1.  Without a second factor, w is 0.
     """
 
     def decay(v: Array) -> Any:
         return slope * v + a * _excess(u * v) + (b * _excess(w * v) if np.ndim(w) else 0.0)
 
     low, high = np.full_like(slope, -1074.0), np.full_like(slope, 1023.0)
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS):  # bisection of the binary exponent of the end, where the integrand is negligible
         middle = (low + high) / 2
         far = ~(decay(np.exp2(middle)) < _FAR)
         low, high = np.where(far, low, middle), np.where(far, middle, high)
@@ -125,7 +124,9 @@ def _growth(p: Array, q: Array, y: Array, z: Array, log_y: Array | float, i: int
             return _polygamma(k + m - 1, p + q + 1) / (math.factorial(k) * math.factorial(m))
         if k:
             return polygamma_gap(p + 1, q, k - 1) / math.factorial(k) + (log_y if k == 1 else 0.0)
-        return polygamma_gap(q + 1, p, m - 1) / math.factorial(m) + (_log_of(z, y) if m == 1 else 0.0) if m else p
+        if m:
+            return polygamma_gap(q + 1, p, m - 1) / math.factorial(m) + (_log_of(z, y) if m == 1 else 0.0)
+        return p  # any array of the shape, because ``exp`` does not use this coefficient
 
     direct = p * log_y + q * _log_of(z, y) - betaln(p + 1, q + 1) - np.log1p(p + q)
     middle = binomial_values(p, q, y, z) - p * (_log_of(y, z) - log_y)

@@ -51,7 +51,7 @@ def machine_epsilon(x: Value) -> float:
 
 
 def channel_shape(name: str, shape: Shape, *values: Value | None) -> Shape:
-    """Return the shape of one number for each channel beside x, after a check of the lengths of the values."""
+    """Return the shape of one number for each channel beside x, after a check of the values that are not ``None``."""
     for value in values:
         if value is not None and tuple(value.shape) != (shape[1],):
             raise ShapeError(f"{name} needs one number for each of the {shape[1]} channels, but got shape {list(value.shape)}")

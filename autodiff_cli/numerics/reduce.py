@@ -57,7 +57,7 @@ def mean(x: Array, dim: Dims, keepdim: bool) -> Any:
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return the forward computation of running sums or products along a dimension, with ``reverse`` from its end."""
+    """Return the function of running sums or products, with ``reverse`` from the end; booleans count as 0 and 1."""
 
     def forward(x: Array, dim: int, reverse: bool) -> Any:
         at = dimension(dim, x.ndim)

@@ -161,7 +161,7 @@ def tensor_split(x: Value, indices_or_sections: Wholes, dim: int = 0) -> Any:
 
 
 def _split_evenly(name: str, x: Value, indices_or_sections: Wholes, least: int, dim: int) -> Any:
-    """Split along ``dim``, which is 0 for a vector; ``least`` dimensions are needed, and sections must be equal."""
+    """Split along ``dim``, or 0 for a vector, at positions or into equal sections; ``least`` dimensions are needed."""
     if len(x.shape) < least:
         raise GraphError(
             f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "

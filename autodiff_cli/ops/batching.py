@@ -114,7 +114,7 @@ def _matrix_and_vector(function: TensorFunction, batch: Batch, x: Tensor, y: Ten
 def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
     """Sum the products of vectors, after the check of their shapes by ``function``."""
     if x.shape != y.shape:
-        function(*[np.zeros(each.shape) for each in (x, y)])
+        function(*[np.zeros(each.shape) for each in (x, y)])  # raises the error
     x, y = batch.physical(x), batch.physical(y)
     return sum(x * y, -1)
 

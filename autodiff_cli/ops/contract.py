@@ -85,7 +85,7 @@ def _without_repeats(x: Value, labels: list[int]) -> tuple[Any, list[int]]:
                     f"einsum(): subscript {chr(label)} is repeated for dimensions of {x.shape[first]} and {x.shape[second]}"
                 )
             x = diagonal(x, 0, first, second)
-            labels = [*(b for i, b in enumerate(labels) if i not in (first, second)), label]
+            labels = [*(b for i, b in enumerate(labels) if i not in (first, second)), label]  # the diagonal is last
     return x, labels
 
 
@@ -205,7 +205,7 @@ def chain_matmul(*matrices: Value) -> Any:
         if len(left.shape) != 2 or len(right.shape) != 2 or left.shape[1] != right.shape[0]:
             raise ShapeError(f"multi_dot(): shapes {list(left.shape)} and {list(right.shape)} cannot be multiplied")
     product = _product_in_cheapest_order(parts)
-    shape = product.shape[1 if row else 0 : 1 if column else 2]
+    shape = product.shape[1 if row else 0 : 1 if column else 2]  # without the dimensions that vectors got
     return reshape(product, shape) if row or column else product
 
 

@@ -157,7 +157,7 @@ def arange(start: Number, end: Number | None = None, step: Number = 1, **options
     if math.isinf(count):
         raise LimitError("arange would contain infinitely many numbers", hint="use finite bounds, and a step that is not too small")
     check_size((math.ceil(count),))
-    if count <= 0:
+    if count <= 0:  # no numbers
         end = start
     has_type = options.get("dtype") is not None or any(isinstance(v, float) for v in (start, end, step))
     numbers: Any = np.arange

@@ -87,7 +87,7 @@ def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
 @declare.described
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
     at, index = checked_slices("index_fill", x.shape, dim, index)
-    key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)
+    key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)  # the mask of a number
     return index_copied(x, value, key, False) if _has_elements(value) else index_filled(x, key, value)
 
 

@@ -171,6 +171,7 @@ def _checked_deviation(std: Number) -> Number:
 
 
 def _checked_probabilities(p: Array) -> Array:
+    """Return probabilities unchanged if all are from 0 to 1."""
     if not np.all((p >= 0) & (p <= 1)):
         raise GraphError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", hint="give probabilities from 0 to 1")
     return p

@@ -74,7 +74,7 @@ class Arithmetic:
         return Number(self, value.value * (1 + self._jitter()))
 
     def _jitter(self) -> float:
-        """Return a random relative error of at least 0.3 and at most 1.3 units of rounding."""
+        """Return a random relative error of 0.3 to 1.3 units of rounding: one near 0 would hide what rounding can change."""
         assert self._random is not None
         error = self._random.uniform(-1, 1)
         return UNIT * (error + (0.3 if error >= 0 else -0.3))
@@ -145,7 +145,7 @@ class Arithmetic:
             return self.result((-self.inf if odd and x < 0 else self.inf) if large else self.zero)
         if x < 0 and not whole:
             return self.result(self.nan)
-        if whole and abs(y) < 10000:
+        if whole and abs(y) < 10000:  # for larger powers, exp and log are faster
             return self.result(x ** int(y))
         size = self.exp(y * self.log(abs(x)))
         return self.result(-size if odd and x < 0 else size)

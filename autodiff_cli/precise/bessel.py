@@ -78,7 +78,7 @@ def _k_by_quadrature(mp: Arithmetic, v: Real, x: Real) -> Real:
     size = mp.hypot(x, v)
     mp.context.prec += 20 + max(mp.mag(size), 0)
     digits = float(mp.context.prec) * math.log(2)  # the natural logarithm of the precision
-    # The step follows from the growth of the integrand at the distance ``strip`` from the real axis.
+    # The step follows from the growth of the integrand at the distance ``strip``, below pi/2, from the real axis.
     strip = min(1.5, math.sqrt(2 * digits / float(min(size, mp.mpf(10) ** 300))))
     step = mp.mpf(2 * math.pi * strip) / (digits + size * strip**2)
     peak = mp.asinh(v / x)

@@ -327,7 +327,7 @@ def _choose_confirmed(first: Slope, second: Slope) -> Slope:
 
     If a derivative, or a difference between the two sides, is much smaller in the second result, it was a rounding error.
     """
-    # A derivative that is still not larger than its rounding error is 0.
+    # A derivative that is still not larger than its rounding error is the 0 of its arithmetic.
     central = second.central if abs(second.central) > second.noise else second.central * 0
     smooth = first._replace(kind="smooth", value=central, central=central, sides=(central, central))
     if first.kind == second.kind == "jump":
@@ -338,6 +338,6 @@ def _choose_confirmed(first: Slope, second: Slope) -> Slope:
         return smooth
     if second.kind != "undefined" and abs(first.central) > 0 and abs(central) < abs(first.central) * 1e-60:
         return smooth
-    if first.kind == second.kind == "kink":
+    if first.kind == second.kind == "kink":  # with different sides, as rounding errors have: the mean is the derivative
         return first if _sides_agree(first.sides, second.sides) else smooth._replace(value=(second.sides[0] + second.sides[1]) / 2)
     return second

@@ -195,7 +195,7 @@ def number_program(
     places |= {step: len(variables) + i for i, step in enumerate(steps)}
 
     def place(operand: Operand) -> int:
-        """Return the place of an operand among the values; a negative one counts from the end of the constants."""
+        """Return the place of an operand among the values; store a constant, whose negative place counts from their end."""
         operand = resolved(operand)
         if type(operand) is Instruction:
             return places[operand]
@@ -246,7 +246,7 @@ class _TensorLog(TensorLog):
         if isinstance(value, Tensor) or not tensor.is_floating_point() or isinstance(tensor, Precise):
             return self.as_precise(tensor)
         exact = precise_tensor(self.math, np.array(value, dtype=object))
-        if node is not None and self.entries and self.entries[-1][0] is tensor:
+        if node is not None and self.entries and self.entries[-1][0] is tensor:  # the superclass has just listed it
             self.entries[-1] = (exact, self.entries[-1][1])
         return exact
 

@@ -100,7 +100,7 @@ class Verified:
             self._compare_and_add(("tensors", name), tensor._data, map(self._mp.mpf, numbers(other)))
 
     def _add_coefficients(self, values: NDArray[np.floating]) -> None:
-        """Compare and add the coefficients of a Taylor series in the single variable."""
+        """Compare and add the coefficients of a Taylor series in the single variable; one without a derivative is ``None``."""
         differences = self._reference.along()
         exact: list[Real | None] = list(differences.values())
         for k in range(1, len(values)):
@@ -146,7 +146,7 @@ class Verified:
         return {"verified": _nested_dictionaries(right), **(_nested_dictionaries(texts) if self.digits is not None else {})}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
-        """Return, for each scalar, its path, its index in the array, its correct digits and its text."""
+        """Return each scalar's path, index in the array, correct digits and text, both ``None`` if it does not exist."""
         rows: list[tuple[Path, tuple[int, ...], Any, Any]] = []
         for path, right in self.right.items():
             cells, texts = np.array(right, dtype=object), np.array(self.texts[path], dtype=object)
@@ -154,7 +154,7 @@ class Verified:
         return rows
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
-        """Return, for each scalar, its name, its correct digits and its text."""
+        """Return ``rows`` with the name of each scalar in place of its path and its index."""
         return [(_number_name(path, place), right, text) for path, place, right, text in self.rows()]
 
     def mark(self, record: dict[str, object], column: str, path: Path, right: str = "right_digits") -> None:

@@ -39,7 +39,7 @@ def _quantile(mp: Arithmetic, p: Real) -> Real:
         slope = mp.context.exp(-x * x / 2 - value) / mp.sqrt(2 * mp.pi)
         step = (value - target) / slope
         x -= step
-        if abs(step) <= abs(x) * mp.eps * 64 + mp.eps * mp.eps:
+        if abs(step) <= abs(x) * mp.eps * 64 + mp.eps * mp.eps:  # a few rounding errors, also at x = 0
             break
     return x
 
