@@ -182,7 +182,7 @@ class _ProgramPage(Numbers):
         self.complete_scenes(event)
 
     def add_saved_values(self, event: StatementEnd, has_pass: bool) -> None:
-        """Add the scene that says whether the backward passes of a statement freed the saved values."""
+        """Add the scene that says whether the backward passes of a statement freed the saved values; without a pass, add none."""
         if event.freed:
             names = listed([f"`{name}`" for name in event.freed])
             words = f"The backward pass freed the saved values of {names}: another backward() through them is an error."

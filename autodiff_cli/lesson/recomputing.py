@@ -188,7 +188,7 @@ def _use(tape: Tape, operand: Operand) -> Operand:
     """Append an instruction for one use of an operand and return it; an operand that is not a float remains itself."""
     if type(operand) is not float and (type(operand) is not Instruction or operand.dtype.kind != "f"):
         return operand
-    use = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))
+    use = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))  # its value and its operand
     tape.instructions.append(use)
     return use
 

@@ -150,7 +150,7 @@ class PythonRecorder(Recording):
     def _trace_call(self, frame: FrameType, event: str, value: object) -> _Tracer | None:
         """Begin to trace a frame of the program, or the return of a call from it to this package; ``None`` traces nothing."""
         if self._inside:
-            return None
+            return None  # what this package calls is not a part of the program
         code, caller = frame.f_code, frame.f_back
         if code.co_filename == self._path:
             is_module, is_function = code.co_name == "<module>", bool(code.co_flags & CO_OPTIMIZED)
@@ -225,19 +225,19 @@ class PythonRecorder(Recording):
             self.current = statement.tree
 
     def _end(self, failed: bool, quiet: bool = False, caught: str = "") -> None:
-        """End the statement that runs; if ``quiet``, it goes on after a call.  ``caught`` is an error that the program handles."""
+        """End the statement that runs, if any; ``quiet``: it goes on after a call; ``caught``: an error that is handled."""
         running = self._frames[-1] if self._frames else None
         if running is None or (statement := running.statement) is None:
             return
         output = self._output.getvalue()
         self._output.seek(0)
         self._output.truncate()
-        is_quiet = quiet or statement.quiet or running.called or len(self._frames) > 1
+        is_quiet = quiet or statement.quiet or running.called or len(self._frames) > 1  # the call or the function has scenes
         running.called = quiet
         self._end_statement(statement.tree, output, failed, running.turn(statement), is_quiet, caught)
         self._begin_statement()
         if self.cut:
-            sys.settrace(None)
+            sys.settrace(None)  # the rest of the program is not recorded
 
     # Tensors
 
