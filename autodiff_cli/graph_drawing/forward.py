@@ -46,7 +46,7 @@ class _GraphBuilder:
     def __init__(self, evaluator: Evaluator, evaluated: bool) -> None:
         self._evaluator = evaluator
         self._evaluated = evaluated
-        self._named = {id(tensor): (name, text) for tensor, name, text in evaluator.named()}
+        self._named = {id(tensor): (name, text) for tensor, name, text in evaluator.named()}  # the name and the expression
         self._leaves = {id(tensor) for tensor in evaluator.variables.values()}
         self._nodes: list[GraphNode] = []
         self._at: dict[int, int] = {}  # the position of the node of each tensor, by its id

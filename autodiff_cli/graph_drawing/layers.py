@@ -37,9 +37,9 @@ class Layers:
         self.lower: list[list[int]] = [[] for _ in range(count)]
         for a, b in dict.fromkeys(edges):
             while self.layer[a] + len(self.trunks[a]) + 1 < self.layer[b]:
-                self._extend(a)
+                self._extend(a)  # down to the layer above box ``b``
             self._join(self.path(a, b)[-2], b)  # with the end of the trunk, or else with box ``a``
-        starts = range(max(1, min(_STARTS, _WORK // (_PASSES * len(self.layer)))))
+        starts = range(max(1, min(_STARTS, _WORK // (_PASSES * len(self.layer)))))  # fewer for a large graph
         self.rows = min((self._improved(self._walked(start)) for start in starts), key=self._crossings)
 
     def path(self, a: int, b: int) -> list[int]:

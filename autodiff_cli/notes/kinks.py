@@ -70,7 +70,7 @@ def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
 
 
 def _effects(evaluation: Evaluation, switches: list[Switch], order: int) -> Iterator[_Effect]:
-    """Yield the effect of switches along each line of a variable on which there is one."""
+    """Yield the effect of switches along each line of a variable on which there is one, at far points if rounding hides it."""
     from autodiff_cli.notes.one_sided_limits import changes, far_changes, nearest  # most expressions do not have switches
 
     eps, highest = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)

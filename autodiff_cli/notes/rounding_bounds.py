@@ -189,7 +189,7 @@ class Tape:
         raise UnknownBound
 
     def _elementwise_error(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
-        """Return the sum of the errors of the arguments, each multiplied by the derivative with respect to it."""
+        """Return the sum of the errors of ``args``, each times the derivative; ``values`` are their arrays, ``data`` the result."""
         total: Any = 0.0
         for rule in _rules(primitive):
             argument = args[rule.position]

@@ -202,7 +202,7 @@ def _sample_plot(
 def _sample_curves(
     program: Compiled, name: str, points: Floats, terms: Sequence[str], count: int, scale: Scale
 ) -> Iterator[Samples]:
-    """Yield the samples of the first ``count`` of some terms: all together, but each one alone if an axis is logarithmic."""
+    """Yield the samples of the first ``count`` of some terms: all together, or each with its slope if an axis is logarithmic."""
     most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
     groups = [terms[first : first + 2] for first in range(count)] if scale.log else [terms]
     for group in groups:

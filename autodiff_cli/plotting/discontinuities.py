@@ -170,7 +170,7 @@ def _short_position(left: float, right: float, middle: float) -> float:
 
 
 def _both_limits(sides: Sides, inside: tuple[bool, bool], extent: Extent, curve: int, closest: float = 0.0) -> tuple[Limit, Limit]:
-    """Return the limits of a curve from the left and from the right; a side beyond the plotted interval is ``outside``."""
+    """Return the limits of a curve from both sides; a side that is not ``inside`` the plotted interval is ``outside``."""
     left, right = (
         one_sided_limit(distances, values[curve], extent, curve, closest) if there else Limit("outside")
         for (distances, values), there in zip(sides, inside, strict=True)

@@ -67,7 +67,7 @@ class FittedPlot:
 
     @property
     def window(self) -> tuple[float, float, float, float]:
-        """The ranges of x and y that contain the data with their errors, the curve and the confidence band."""
+        """The ends of x, and those of y, around the data with their errors, the curve and the confidence band, with a margin."""
         mean = 0.0 if self.mean is None else self.mean
         error = 0.0 if self.error is None else self.error
         heights = np.concatenate([self.y - error, self.y + error, self.curve[1] - mean, self.curve[1] + mean])

@@ -192,7 +192,7 @@ class _Fit(NamedTuple):
 
 
 def _lines(part: _Fit, has_header: bool, ascii_only: bool) -> Iterator[Text]:
-    """Yield the lines of a part of a table: the titles with a line below, and the rows."""
+    """Yield the lines of a part of a table: the titles, which end on one line, with a rule below, and the rows."""
     dots = "..." if ascii_only else "\N{HORIZONTAL ELLIPSIS}"
     if has_header:
         titles = [list(strip.title.lines(width)) for strip, width in zip(part.strips, part.widths, strict=True)]
