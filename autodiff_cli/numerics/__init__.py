@@ -2,7 +2,7 @@
 
 
 def decomposition(name: str, *arguments: object) -> str | None:
-    """Return a program of ``decompositions``, which is imported when it is used: ``export`` and few other commands need it."""
+    """Return a program of ``decompositions``, or ``None`` if there is none; few commands need that module: import it late."""
     from autodiff_cli.numerics import decompositions
 
     program = getattr(decompositions, name)

@@ -56,7 +56,7 @@ def _diag_embed(function: TensorFunction, batch: Batch, x: Batched, offset: int,
 
 @rule("squeeze")
 def _squeeze(function: TensorFunction, batch: Batch, x: Batched, *dim: Any) -> Any:
-    """Remove one dimension after that of the batch, or all that have length 1."""
+    """Remove one dimension after that of the batch, or all that have length 1; numbers are unchanged."""
     if dim and x.shape:
         return function(x.physical, after_batch(dim[0], len(x.shape)))
     return reshaped(x.physical, (batch.size, *(n for n in x.shape if n != 1 or dim)))

@@ -35,7 +35,7 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
 
 
 def _unique_results(parts: TensorFunction, x: Value, dim: int | None, inverse: bool, counts: bool) -> Any:
-    """Return the values alone, or a tuple of them and of the ``inverse`` positions and the ``counts`` that are requested."""
+    """Return the values alone, or in a tuple with the ``inverse`` positions and the ``counts`` if requested, all from ``parts``."""
     values = parts(x, "values", dim)
     more = [parts(x, part, dim) for part, wanted in (("inverse", inverse), ("counts", counts)) if wanted]
     return (values, *more) if more else values

@@ -124,7 +124,7 @@ class Differences:
             return slopes
         # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
-            self._second = self._new_run(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)
+            self._second = self._new_run(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)  # with 150 to spare
         return [_choose_confirmed(*pair) for pair in zip(slopes, self._second.slopes(index), strict=True)]
 
     def _is_certain(self, slope: Slope) -> bool:

@@ -148,7 +148,7 @@ def _compute_or_refuse(
 
 @functools.cache
 def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return the function that evaluates a decomposition written as a text, which holds exactly; ``None`` for any other."""
+    """Return the function of mpmath numbers by a decomposition that is a text, which holds exactly; ``None`` for any other."""
     text = primitive.decomposition
     if not isinstance(text, str):
         return None

@@ -211,13 +211,13 @@ def _with_bits(mp: Arithmetic, bits: Real | float, compute: Callable[[], Real], 
 
 
 def _sum_of_series(mp: Arithmetic, ratio: Callable[[int], Real], name: str) -> Real:
-    """Return 1 + ratio(0) + ratio(0)*ratio(1) + ... until its terms shrink geometrically below the precision."""
+    """Return 1 + ratio(0) + ratio(0)*ratio(1) + ... until the terms are below the precision, or refuse ``name``."""
     total = term = mp.mpf(1)
     for k in range(5000):
         factor = ratio(k)
         term *= factor
         total += term
-        if factor < 0.75 and term < total * mp.eps:
+        if factor < 0.75 and term < total * mp.eps:  # the rest is at most three times this term
             return total
     raise NotPrecise(name)
 
