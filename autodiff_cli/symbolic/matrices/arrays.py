@@ -21,13 +21,15 @@ from autodiff_cli.symbolic.formula import Exponent, Formula, factors_of, in_orde
 from autodiff_cli.symbolic.normal_form import Algebra
 
 Length: TypeAlias = str | int
+"""The length of a dimension: a name, the digits of a number, ``m*n`` or ``n-1``; the length 1, which broadcasts, is an integer."""
 Labels: TypeAlias = tuple[int, ...]
+"""The labels of the dimensions of an array, in order."""
 _MOST_ORDERS = 5
 """The largest number of like factors of a contraction of which all orders are tried to recognize equal contractions."""
 
 
 def length_product(lengths: Iterable[Length]) -> Length:
-    """Return the length of a dimension that has a place for all combinations of places: ``m*n``.
+    """Return the length of a dimension that has a place for all combinations of places: ``m*n``, or 1 without a longer length.
 
     Raises:
         NotRecordable: if a length is that of another less a number.
@@ -37,7 +39,7 @@ def length_product(lengths: Iterable[Length]) -> Length:
         raise NotRecordable("a product of lengths such as n-1 has no formula", hint="give numbers as lengths")
     number = math.prod(int(factor) for factor in factors if factor.isdecimal())
     names = sorted(factor for factor in factors if not factor.isdecimal())
-    return "*".join([str(number)] * (number > 1 or not names) + names) if number > 1 or names else 1
+    return "*".join([str(number), *names] if number > 1 else names) or 1
 
 
 @final
@@ -51,10 +53,11 @@ class Array:
             ``rows`` (of an identity matrix), ``pairs`` (their numbers) or ``length`` (of a dimension).
         dims: the length of each dimension: a number, or a name.
         symbol: the symbol of the array in elementwise formulas.
-        formula: the formula of a map.
+        formula: the formula of a map; for other kinds, the symbol.
         coefficient: the coefficient of a contraction.
         parts: the pairs of array and labels of a contraction; the terms of a sum; the matrix of an inverse or a determinant.
         labels: the labels of the dimensions of a contraction; the dimensions over which a product is taken.
+        symmetric: whether it is known to be a symmetric matrix.
         subscript: the index of the rows of an identity matrix, as text.
     """
 
@@ -77,6 +80,10 @@ class Arrays:
 
     Args:
         names: the names of the leaves, in the order in which they appear in formulas.
+
+    Attributes:
+        algebra: the factory of elementwise formulas.
+        of_symbol: the array of each symbol.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -87,6 +94,10 @@ class Arrays:
         self._new_label = count(1_000).__next__  # labels of stored contractions begin at 0
 
     def _array(self, kind: str, dims: tuple[Length, ...], key: object, formula: Formula | None = None, **attributes: Any) -> Array:
+        """Return the array of a kind that ``key`` tells from others of its kind and dimensions; create it if it is new.
+
+        ``formula`` is that of a map, and ``attributes`` are others of ``Array``; the symmetry of a map or contraction is found.
+        """
         if (kind, dims, key) not in self._known:
             inside = [part[0] if isinstance(part, tuple) else part for part in attributes.get("parts", ())]
             place = formula.place if formula else min((part.symbol.place for part in inside), default=None)
@@ -121,7 +132,7 @@ class Arrays:
         return self._array("ones", (length,), None)
 
     def rows(self, count: tuple[Length, ...], length: Length, subscript: str) -> Array:
-        """Return ``eye(length)[subscript]``, which selects elements of a dimension: a row for a place, or several rows."""
+        """Return ``eye(length)[subscript]``: one row if ``count`` is empty, or as many rows as its only length says."""
         if str(length).isdecimal() and subscript.lstrip("-").isdecimal() and not -int(length) <= int(subscript) < int(length):
             raise ShapeError(f"the place {subscript} is outside of a dimension of the length {length}")
         return self._array("rows", (*count, length), subscript, subscript=subscript)
@@ -152,9 +163,11 @@ class Arrays:
         Raises:
             ShapeError: if the number is not the length of a dimension.
         """
+        if array in self._lengths:
+            return self._lengths[array]
         value = array.formula.value
-        if array in self._lengths or value is not None:
-            return self._lengths[array] if array in self._lengths else 1 if value == 1 else str(value)
+        if value is not None:
+            return 1 if value == 1 else str(value)
         factors = [self._lengths[atom] for atom in self.atoms(array.formula) if atom in self._lengths]
         if factors and self.length(length := length_product(factors)) is array:
             return length
@@ -163,7 +176,7 @@ class Arrays:
     # Elementwise formulas
 
     def map(self, formula: Formula, dims: tuple[Length, ...]) -> Array:
-        """Return an elementwise formula of arrays that broadcast to some dimensions."""
+        """Return an elementwise formula of arrays that broadcast to ``dims``, without leading dimensions 1 that others provide."""
         array = self.of_symbol.get(formula)
         if array is not None and array.dims == dims:
             return array
@@ -174,21 +187,21 @@ class Arrays:
                 return self.map(shorter, dims)
         return self._spread(formula, dims) or self._array("map", dims, formula, formula)
 
-    def without_leading_ones(self, array: Array, most: Length | None = None) -> Array:
-        """Return an array without the first dimensions along which it repeats; with ``most``, only those of this length."""
-        if array.kind == "ones" and most in (None, *array.dims):
+    def without_leading_ones(self, array: Array, only: Length | None = None) -> Array:
+        """Return an array without the first dimensions along which it repeats; with ``only``, without those of this length."""
+        if array.kind == "ones" and only in (None, *array.dims):
             return self.number(Fraction(1))
         factors, labels = [*array.parts], array.labels
         while array.kind == "contraction" and labels:
             ones = [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]
-            if not ones or most not in (None, *ones[0][0].dims):
+            if not ones or only not in (None, *ones[0][0].dims):
                 break
             factors.remove(ones[0])
             labels = labels[1:]
         return array if labels == array.labels else self.contraction(factors, labels, array.coefficient)
 
     def _spread(self, formula: Formula, dims: tuple[Length, ...]) -> Array | None:
-        """Return a formula of one array that has new dimensions, as in ``exp(x[:, none])``, with the new dimensions outside."""
+        """Return a formula of one array with new dimensions, ``exp(x[:, none])``, with these outside; ``None`` for any other."""
         arrays = [atom for atom in self.atoms(formula) if atom.dims]
         if len(arrays) != 1 or arrays[0].kind != "contraction" or arrays[0].dims != dims:
             return None
@@ -288,7 +301,7 @@ class Arrays:
                     yield template, hole, formula
 
     def _apart(self, array: Array) -> tuple[Array, Fraction]:
-        """Split a numeric factor off."""
+        """Return an array without the coefficient of a contraction, and the coefficient, which is 1 for other arrays."""
         if array.kind == "contraction" and array.coefficient != 1:
             return self.contraction(array.parts, array.labels, Fraction(1)), array.coefficient
         return array, Fraction(1)
@@ -303,7 +316,7 @@ class Arrays:
         return self.contraction([(array, labels)], labels, number)
 
     def inverse(self, matrix: Array) -> Array:
-        """Return the inverse of a matrix; numbers and a transpose of one matrix are outside of it."""
+        """Return the inverse of a matrix, or the matrix of an inverse; numbers and a transpose of one matrix are outside of it."""
         if matrix.kind == "inverse":
             inner: Array = matrix.parts[0]
             return inner
@@ -323,7 +336,7 @@ class Arrays:
         return self._array("cholesky", matrix.dims, matrix, parts=(matrix,))
 
     def product(self, array: Array, over: Sequence[int]) -> Array:
-        """Return the product over some dimensions."""
+        """Return the product over the dimensions ``over``, which the result does not have."""
         dims = tuple(length for place, length in enumerate(array.dims) if place not in over)
         return self._array("product", dims, (array, *over), parts=(array,), labels=tuple(over))
 
@@ -334,7 +347,7 @@ class Arrays:
         return self.new_labels(len(array.dims))
 
     def new_labels(self, count: int) -> Labels:
-        """Return new labels."""
+        """Return labels that no other dimension has."""
         return tuple(self._new_label() for _ in range(count))
 
     def aligned(self, array: Array, labels: Labels, lengths: Sequence[Length]) -> Labels:
@@ -349,7 +362,7 @@ class Arrays:
         and powers of equal factors are collected.
         """
         factors = list(factors)
-        for place, (array, own) in enumerate(factors):
+        for place, (array, own) in enumerate(factors):  # a sum is multiplied out where this makes terms shorter
             if array.kind == "sum" and (len(own) > 2 or any(map(self._has_identity, array.parts))):
                 rest = [*factors[:place], *factors[place + 1 :]]
                 terms = [self.contraction([*rest, (term, own)], labels, coefficient) for term in array.parts]
@@ -371,12 +384,10 @@ class Arrays:
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
         if not flat and not labels:
             return self.number(coefficient)
-        if len(flat) == 1 and flat[0][1] == labels and len(set(labels)) == len(labels):
-            return (
-                self.times(coefficient, flat[0][0])
-                if flat[0][0].kind == "map" or coefficient == 1
-                else self._interned(flat, labels, coefficient, dims)
-            )
+        first, own = flat[0]
+        is_multiple = len(flat) == 1 and own == labels and len(set(labels)) == len(labels)
+        if is_multiple and (first.kind == "map" or coefficient == 1):
+            return self.times(coefficient, first)
         return self._interned(flat, labels, coefficient, dims)
 
     @staticmethod
@@ -386,7 +397,7 @@ class Arrays:
         return any(part.kind in ("identity", "ones") for part in (array, *parts))
 
     def _sums_to_zero(self, array: Array) -> bool:
-        """Return whether the elements of a sum such as ``x - mean(x)`` add up to 0."""
+        """Return whether the elements of a sum such as ``x - mean(x)``, of which a term is a number, add up to 0."""
         if array.kind != "map" or array.formula.kind != "sum" or all(atom.dims for atom in self.atoms(array.formula)):
             return False
         labels, totals = self.labels(array), []
@@ -398,7 +409,7 @@ class Arrays:
         return self.is_zero(self.sum(totals, ()))
 
     def _flat(self, factors: Sequence[Factor], coefficient: Fraction, lengths: dict[int, Length]) -> tuple[list[Factor], Fraction]:
-        """Take contractions and products of elementwise formulas apart."""
+        """Take contractions and products apart; return the factors and the coefficient, and add new labels to ``lengths``."""
         work, flat = list(factors)[::-1], list[Factor]()
         while work:
             array, labels = work.pop()
@@ -426,7 +437,7 @@ class Arrays:
         return flat, coefficient
 
     def _without_divisors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
-        """Return factors after a sum of products is divided by itself: the elements of ``exp(x)/sum(exp(x))`` add up to 1."""
+        """Return factors after a sum of products is divided by itself, or ``None``: ``exp(x)/sum(exp(x))`` adds up to 1."""
         for place, (divisor, outside) in enumerate(factors):
             base, exponent = factors_of(divisor.formula)[0] if divisor.kind == "map" else (divisor.formula, Fraction(1))
             total = self.of_symbol.get(base)
@@ -443,7 +454,10 @@ class Arrays:
         return None
 
     def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
-        """Remove identity matrices by renaming a label, where the result does not have both labels."""
+        """Return factors without identity matrices, one label of which is renamed, unless the result has both labels.
+
+        The diagonal of a triangle becomes ones.
+        """
         while True:
             for place, (array, own) in enumerate(factors):
                 rest = [*factors[:place], *factors[place + 1 :]]
@@ -459,7 +473,7 @@ class Arrays:
                 return factors
 
     def _without_factors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
-        """Return factors after two factors of Cholesky are multiplied: ``L @ L.T`` is the matrix, which is symmetric."""
+        """Return factors after two factors of Cholesky are multiplied, or ``None``: ``L @ L.T`` is the symmetric matrix."""
         uses = Counter([*labels, *(label for _, own in factors for label in own)])
         for (array, own), (other, names) in combinations(factors, 2):
             if array is other and array.kind == "cholesky" and own[1] == names[1] and uses[own[1]] == 2:
@@ -470,7 +484,7 @@ class Arrays:
         return None
 
     def _without_pairs(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
-        """Return factors after a step with numbers of pairs: equal numbers are those of equal pairs, and all numbers are used."""
+        """Return factors after a step with ``pairs``, or ``None``: equal numbers mean equal pairs, and a sum is over all."""
         uses = Counter([*labels, *(label for _, own in factors for label in own)])
         for place, (array, own) in enumerate(factors):
             rest = [*factors[:place], *factors[place + 1 :]]
@@ -486,7 +500,7 @@ class Arrays:
         return None
 
     def _without_inverses(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
-        """Return factors after a product with an inverse: ``inv(A) @ A`` is the identity, and ``inv(A @ B) @ A`` is ``inv(B)``."""
+        """Return factors after a product with an inverse, or ``None``: ``inv(A) @ A`` is 1, ``inv(A @ B) @ A`` is ``inv(B)``."""
         for i, (inverse, own) in enumerate(factors):
             others = [*factors[:i], *factors[i + 1 :]]
             for side, label in enumerate(own if inverse.kind == "inverse" and own[0] != own[1] else ()):
@@ -502,7 +516,7 @@ class Arrays:
         return None
 
     def _product_with_inverse(self, matrix: Array, side: int, factor: Array, place: int) -> Array | None:
-        """Return the product of the inverse of a matrix and a square factor of the matrix.
+        """Return the product of the inverse of a matrix and a square factor of the matrix, or ``None`` if it stays as it is.
 
         Args:
             matrix: the matrix that is inverted.
@@ -526,7 +540,11 @@ class Arrays:
     def _collected(
         self, factors: Sequence[Factor], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
     ) -> tuple[list[Factor], Fraction]:
-        """Collect powers of factors with equal labels, and remove vectors of ones."""
+        """Return factors in which powers with equal labels are collected, and the coefficient.
+
+        Factors of opposite signs, ``x - y`` and ``y - x``, are collected too.  A label without a factor has a vector of ones if the
+        result has it, else it is summed over: its length is a factor.
+        """
         groups: dict[Labels, list[Formula]] = {}
         for array, own in factors:
             if array.kind != "ones":
@@ -556,15 +574,20 @@ class Arrays:
         return result, coefficient
 
     def _interned(self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]) -> Array:
-        """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""
-        factors.sort(
-            key=lambda factor: (factor[0].symbol.number, [labels.index(label) if label in labels else 99 for label in factor[1]])
-        )
+        """Return the one object of a contraction, whatever the order of its factors and the names of its labels.
+
+        Of all orders of equal arrays and all transposes of symmetric ones, it has that with the smallest labels, numbered from 0.
+        """
+
+        def place(factor: Factor) -> tuple[int, list[int]]:  # labels that are summed over come after those of the result
+            return factor[0].symbol.number, [labels.index(label) if label in labels else len(labels) for label in factor[1]]
+
+        factors = sorted(factors, key=place)
+        arrays = [array for array, _ in factors]
         orders = permutations(factors) if len(factors) <= _MOST_ORDERS else iter([tuple(factors)])
-        best: tuple[Any, ...] | None = None
+        best: tuple[Labels, tuple[Factor, ...]] | None = None  # the labels of the result, and the factors
         for order in orders:
-            arrays = [array for array, _ in order]
-            if arrays != [array for array, _ in factors]:
+            if [array for array, _ in order] != arrays:
                 continue
             for turned in product(*([own, own[::-1]] if array.symmetric else [own] for array, own in order)):
                 names: dict[int, int] = {}

@@ -21,6 +21,7 @@ from autodiff_cli.symbolic.to_tree import in_written_order, with_names
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 _LARGEST_ERROR, _STEP, _SMALLEST = 1e-7, 1e-12, 1e-8
+"""The largest error of a formula, the step between values that shows how sensitive the engine is, and the least scale of errors."""
 _DRAWS, _AGREEING = 24, 2
 """The most random values that are tried, and how many must agree; values at which the engine itself is sensitive do not count."""
 
@@ -67,7 +68,7 @@ def matrix_derivatives(
     # The elements of a symmetric matrix are independent variables for the engine, so the matrix is symmetric in the result only.
     is_wrt = set().union(*wanted)
     results: dict[Term, Array] = {(): Reader(arrays, expression, ordered, set(symmetric) - is_wrt).result()}
-    for term in (whole[:order] for order in (1, 2) for whole in wanted):
+    for term in (whole[:order] for order in (1, 2) for whole in wanted):  # those of order 1 first, of which order 2 is made
         if term not in results:
             leaf = arrays.leaf(term[-1], ())
             results[term] = Derivative.by(leaf, arrays, short_forms).of_array(results[term[:-1]])
@@ -125,15 +126,15 @@ class _Check:
         for seed in range(_DRAWS):
             values = random_values(self.dims, self.symmetric, seed)
             try:
-                number = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
+                computed = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
                 expected = numbers_of_engine(self.expression, term, values)
                 is_inside = np.isfinite(_value(self.expression, values)).all()
-                moved = numbers_of_engine(self.expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
+                nearby = numbers_of_engine(self.expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
             except AutodiffError:
                 continue
             size = max(np.abs(expected).max(initial=0.0), _SMALLEST)
-            if is_inside and np.isfinite(expected).all() and np.abs(moved - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
-                errors.append(_error(number, expected) / size)
+            if is_inside and np.isfinite(expected).all() and np.abs(nearby - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
+                errors.append(_error(computed, expected) / size)
             if errors and (errors[-1] > _LARGEST_ERROR or len(errors) == _AGREEING):
                 break
         if len(errors) == _AGREEING and max(errors) <= _LARGEST_ERROR:
@@ -165,12 +166,13 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
     return np.asarray(block, dtype=np.float64)
 
 
-def _error(number: Numbers, expected: Numbers) -> float:
+def _error(computed: Numbers, expected: Numbers) -> float:
     """Return the largest difference, which is infinite if the shapes are different."""
-    return float(np.abs(number - expected).max(initial=0.0)) if number.shape == expected.shape else float("inf")
+    return float(np.abs(computed - expected).max(initial=0.0)) if computed.shape == expected.shape else float("inf")
 
 
 def _value(text: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a program whose names have values."""
     from autodiff_cli.derivatives.evaluate import evaluate
 
     return evaluate(text, const=values).value

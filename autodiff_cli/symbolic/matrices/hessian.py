@@ -38,14 +38,15 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
     sizes = {name: np.size(value) for name, value in values.items()}
     if not any(np.ndim(values[name]) for name in by) or sum(sizes[name] for name in by) * sum(sizes.values()) < least:
         return None
-    dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}  # checked when short
+    dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}
+    # The lengths have names, not numbers, so that the formula is checked with short arrays.
     second = [term for term in terms(by, 2) if len(term) == 2]
     try:
         derivatives = matrix_derivatives(expression, list(values), second, dims, forms=AccurateForms)
     except AutodiffError:
         return None
 
-    def hessian(point: Mapping[str, Any]) -> Matrix | None:
+    def hessian(point: Mapping[str, Any]) -> Matrix | None:  # a block that is not computed is the transpose of another
         try:
             results = {term: formula_values(derivative.tree, point) for term, derivative in derivatives.items()}
         except AutodiffError:

@@ -71,6 +71,7 @@ class _Notation:
         self.tree = self.parts[tree].tree
 
     def _part(self, node: Syntax, ndim: int) -> _Part:
+        """Rewrite a node whose children are rewritten and whose value has ``ndim`` dimensions."""
         whole = node.with_children([self.parts[child].tree for child in node.children])
         if node.kind == "name" and ndim:
             return _Part(name_tree(f"${bold(node.children[0].text)}"), ndim)
@@ -81,14 +82,17 @@ class _Notation:
         if node.kind == "attribute" and node.children[1].text in ("T", "mT"):
             return _Part(transposed(whole.children[0]), ndim - self.parts[node.children[0]].is_column)
         if node.kind in ("call", "method"):
-            name = node.children[node.kind == "method"].text
-            operands = [*node.children[: node.kind == "method"], *arguments(node)]
-            return self._call(name, operands, ndim)
+            before = node.children[:1] if node.kind == "method" else []  # the operand before the name of a method
+            return self._call(node.children[len(before)].text, [*before, *arguments(node)], ndim)
         if node.kind in _OPERATIONS:
             return _operation(node.kind, [self.parts[child] for child in node.children], ndim)
         return _Part(whole, ndim)
 
     def _selected(self, node: Syntax, whole: Syntax, ndim: int) -> _Part:
+        """Rewrite an index: a length is written by its name, a row of ``eye`` is a unit vector, and ``none`` makes a column.
+
+        ``whole`` is the node with rewritten children; an element of a name is that of the name itself, which is not bold.
+        """
         base, subscripts = node.children[0], node.children[1].children
         if base.kind == "attribute" and unparse(base.children[1]) == "shape":
             length = str(self.dims[unparse(base.children[0])][int(unparse(subscripts[0]))])
@@ -100,6 +104,7 @@ class _Notation:
         return _Part(whole if ndim else index_tree(base, *subscripts), ndim) if base.kind == "name" else _Part(whole, ndim)
 
     def _call(self, name: str, operands: Sequence[Syntax], ndim: int) -> _Part:
+        """Rewrite a call of a function or a method: with a notation of its own, or as a call, which keeps a column a column."""
         parts = [self.parts[operand] for operand in operands]
         if name == "einsum":
             return _Part(_indexed(unparse(operands[0])[1:-1], operands[1:], parts[1:]), ndim)
@@ -140,6 +145,7 @@ def _scaled(kind: str, first: _Part, second: _Part) -> Syntax:
     if first.is_column == second.is_column and first.ndim == second.ndim:
         if kind == "div":
             return new_tree("hadamard_quotient", first.tree, second.tree)
+        # Numbers of both factors come first: (2*x) * (3*y) is 2*3 times the elementwise product.
         scales = [part.tree.children[0] for part in (first, second) if part.tree.kind == "mul"]
         factors = [part.tree.children[1] if part.tree.kind == "mul" else part.tree for part in (first, second)]
         factors = [inner for factor in factors for inner in (factor.children if factor.kind == "hadamard" else [factor])]
@@ -156,7 +162,7 @@ def _scaled(kind: str, first: _Part, second: _Part) -> Syntax:
 
 
 def _repeated(part: _Part, ndim: int) -> Syntax:
-    """Return a number or a vector that is broadcast as a product with ones."""
+    """Return an operand, as a product with ones if it is broadcast to ``ndim`` dimensions."""
     if part.is_column and ndim == 2:
         return _matmul(part.tree, transposed(_ONES))
     if part.ndim == 1 and ndim == 2:
@@ -175,7 +181,7 @@ def _product(first: _Part, second: _Part) -> Syntax:
 
 
 def _total(parts: Sequence[_Part]) -> Syntax | None:
-    """Return a sum as a product with ones: over all elements, or over a dimension of a matrix."""
+    """Return a sum as a product with ones: over all elements, or over dimension 0 or 1 of a matrix; ``None`` for other sums."""
     first, dim = parts[0], unparse(parts[1].tree).rpartition("=")[2] if len(parts) == 2 else ""
     if len(parts) > 2 or first.ndim not in (1, 2):
         return None
@@ -189,22 +195,22 @@ def _total(parts: Sequence[_Part]) -> Syntax | None:
 
 
 def _norm(part: _Part) -> Syntax:
+    """Return the norm of a vector, or the Frobenius norm of a matrix."""
     return call_tree("norm" if part.ndim == 1 else "frobenius_norm", part.tree)
 
 
 def _indexed(subscripts: str, operands: Sequence[Syntax], parts: Sequence[_Part]) -> Syntax:
-    """Return an ``einsum`` as a sum over indices of a product of elements."""
+    """Return an ``einsum`` as a sum over indices of a product of elements; ones are left out, and an identity is a delta."""
     terms, _, result = subscripts.partition("->")
     labels = terms.split(",")
-    factors = []
+    factors: list[Syntax] = []
     for own, operand, part in zip(labels, operands, parts, strict=True):
-        if own and not unparse(operand).startswith("ones("):
-            base = (
-                name_tree(r"$\delta") if unparse(operand).startswith("eye(") else operand if operand.kind == "name" else part.tree
-            )
-            factors.append(index_tree(base, name_tree(f"${own}")))
-        elif not own:
+        text = unparse(operand)
+        if not own:  # a number comes first
             factors.insert(0, part.tree)
+        elif not text.startswith("ones("):
+            base = operand if operand.kind == "name" else part.tree
+            factors.append(index_tree(name_tree(r"$\delta") if text.startswith("eye(") else base, name_tree(f"${own}")))
     tree = reduce(partial(new_tree, "mul"), factors or [number_tree("1")])
     inner = ", ".join(dict.fromkeys(label for label in "".join(labels) if label not in result))
     tree = _matmul(name_tree(rf"$\sum_{{{inner}}}"), tree) if inner else tree

@@ -99,10 +99,11 @@ class Reader(Evaluator):
     most_nested = 100  # conditions are unknown, so a recursive function would never return
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
+        """Assign a value to a name; a list that contains arrays becomes one array."""
         return super()._set(name, self._whole(value), tree)
 
     def _whole(self, value: object) -> Any:
-        """Return a list that contains arrays as one array."""
+        """Return a list that contains arrays as one array, and any other value unchanged."""
         return Symbol(self.array(value)) if isinstance(value, list) and _has_symbol(value) else value
 
     def define(self, node: Syntax, values: list[Any]) -> NoReturn:
@@ -114,10 +115,12 @@ class Reader(Evaluator):
         return super().enter(function, list(map(self._whole, arguments)), named, node)
 
     def choose(self, node: Syntax, values: list[Any]) -> Any:
+        """Return the result of a conditional: with an array as condition, ``where`` of both branches, else the chosen one."""
         condition = self._whole(values[0])
         return self.select(node, condition) if isinstance(condition, Symbol) else super().choose(node, [condition])
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
+        """Return the transpose, the shape as a list of arrays of no dimension, or the number of dimensions of an array."""
         thing = self._whole(thing)
         if not isinstance(thing, Symbol) or name not in ("T", "mT", "shape", "ndim"):
             return super().attribute(thing, name, node)
@@ -129,6 +132,7 @@ class Reader(Evaluator):
         return list(values) if _has_symbol(values) else super().keys(values)
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:
+        """Return elements of an array, or an item of a list that contains arrays; other values are indexed as usual."""
         if not _has_symbol([thing, *keys]):
             return super().element(thing, keys, node)
         if isinstance(thing, list) and len(keys) == 1 and isinstance(keys[0], int) and -len(thing) <= keys[0] < len(thing):
@@ -136,6 +140,7 @@ class Reader(Evaluator):
         return Symbol(self.selected(self.array(thing), keys))
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
+        """Apply a function: to arrays by its rule or program, or element by element; without arrays, it is computed."""
         if op.name in ("eye", "ones", "zeros") and _has_symbol(operands) and not named:
             return Symbol(self.constant(op, operands))
         if op.name in ("reshape", "view") and _has_symbol(operands[:1]) and not named:
@@ -155,26 +160,33 @@ class Reader(Evaluator):
             arrays = {name: self._argument(value) if name in op.tensors else value for name, value in used.items()}
             return Symbol(rule(self, **arrays))
         if op.name in _programs():
-            function = _programs()[op.name]
-            used = self._used(op, values, function.parameters)
-            try:
-                return self.evaluate_body(function, function.body, [used[name] for name in function.parameters])
-            except AutodiffError as error:
-                error.span = error.source = None  # the place is in the definition, which the user does not know
-                raise
+            return self._run_program(_programs()[op.name], op, values)
         return Symbol(self._elementwise(op, arguments, keywords))
 
+    def _run_program(self, function: UserFunction, op: FunctionInfo, values: Mapping[str, Any]) -> Any:
+        """Return the value of a function that is a program of others, for the arguments ``values`` by parameter."""
+        used = self._used(op, values, function.parameters)
+        try:
+            return self.evaluate_body(function, function.body, [used[name] for name in function.parameters])
+        except AutodiffError as error:
+            error.span = error.source = None  # the place is in the definition, which the user does not know
+            raise
+
     def _argument(self, value: Any) -> Any:
-        return [self.array(item) for item in value] if isinstance(value, list) else None if value is None else self.array(value)
+        """Return a tensor argument of a rule as an array, or a list of arrays; ``None`` stays ``None``."""
+        if isinstance(value, list):
+            return [self.array(item) for item in value]
+        return None if value is None else self.array(value)
 
     def _used(self, op: FunctionInfo, values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-        """Return the arguments that a rule uses; the others must have their defaults."""
+        """Return the arguments ``names`` that a rule uses; the others must have their defaults."""
         for name in values:
             if name not in names and values[name] != op.default(name):
                 raise self._refusal(op, f" with {name}={values[name]}")
         return {name: values[name] for name in names}
 
     def _refusal(self, op: FunctionInfo, where: str = "") -> NotRecordable:
+        """Return the error for a function without a formula; ``where`` is the argument that has none, `` with dim=1``."""
         return NotRecordable(f"'{op.name}'{where} has no formula for vectors and matrices", hint=_WAYS.get(op.name, "") + _HINT)
 
     def _elementwise(self, op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Array:
@@ -213,7 +225,7 @@ class Reader(Evaluator):
         return self.arrays.contraction(vectors, tuple(label for _, (label,) in vectors))
 
     def selected(self, array: Array, keys: Sequence[Any]) -> Array:
-        """Return elements, rows or columns of an array; ``none`` is a new dimension."""
+        """Return elements of an array: keys are integers, slices, one list of places, ``None`` for a new dimension, or ``...``."""
         labels, factors, result, place = self.arrays.labels(array), list[tuple[Array, Labels]](), list[int](), 0
         rest = len(labels) - sum(key is not None and key is not ... for key in keys)
         if rest < 0 or sum(isinstance(key, np.ndarray) for key in keys) > 1:
@@ -225,7 +237,7 @@ class Reader(Evaluator):
                 result.append(new)
                 continue
             label, length, place = labels[place], array.dims[place], place + 1
-            if key == slice(None) if isinstance(key, slice) else False:
+            if isinstance(key, slice) and key == slice(None):
                 result.append(label)
             elif isinstance(key, int):
                 factors.append((self.arrays.rows((), length, str(key)), (label,)))
@@ -283,7 +295,10 @@ class Reader(Evaluator):
         return self.arrays.contraction(factors, result)
 
     def _numbered(self, dims: Sequence[_Dimension], factors: list[Factor]) -> int:
-        """Return the label of the number of a place in several dimensions, and add the factors that number the places."""
+        """Return the label of the number of a place in several dimensions, and add the ``pairs`` that number them to ``factors``.
+
+        Without dimensions, the number has one place.
+        """
         if not dims:
             factors.append((self.arrays.ones(1), self.arrays.new_labels(1)))
             return factors[-1][1][0]
@@ -332,7 +347,7 @@ class Reader(Evaluator):
         """Return the sum over dimensions, or over all; with ``keepdim``, they keep the length 1."""
         labels, over = self.arrays.labels(array), self.places(array, dim)
         ones = {place: self.arrays.new_labels(1) for place in over} if keepdim else {}
-        result = [ones[i][0] if i in ones else label for i, label in enumerate(labels) if i in ones or i not in over]
+        result = [ones[i][0] if i in ones else label for i, label in enumerate(labels) if keepdim or i not in over]
         return self.arrays.contraction([(array, labels), *((self.arrays.ones(1), new) for new in ones.values())], tuple(result))
 
     def mean(self, array: Array, dim: Any, keepdim: bool) -> Array:
@@ -352,12 +367,14 @@ class Reader(Evaluator):
         return self.arrays.map(self.arrays.algebra.call(name, array.formula), array.dims)
 
     def norm(self, array: Array, p: Any, dim: Any, keepdim: bool) -> Array:
-        """Return the norm of all elements, or along dimensions."""
-        p = Fraction(2 if p in ("fro", None) else p).limit_denominator() if p in ("fro", None) or _is_finite(p) else None
-        if not p:
+        """Return the norm of order ``p`` of all elements, or along dimensions; ``None`` and ``"fro"`` are the order 2."""
+        order = 2 if p in ("fro", None) else p
+        is_finite = isinstance(order, (int, float)) and np.isfinite(order)
+        exponent = Fraction(order).limit_denominator() if is_finite else Fraction(0)
+        if not exponent:
             raise NotRecordable("only norms with a finite exponent have a formula", hint=_HINT)
-        elements = array if p == 2 else self.mapped("abs", array)
-        return self.power(self.total(self.power(elements, p), dim, keepdim), 1 / p)
+        elements = array if exponent == 2 else self.mapped("abs", array)
+        return self.power(self.total(self.power(elements, exponent), dim, keepdim), 1 / exponent)
 
     def diagonal(self, array: Array) -> Array:
         """Return the diagonal of a matrix, or the diagonal matrix of a vector."""
@@ -378,25 +395,23 @@ class Reader(Evaluator):
         return self.arrays.contraction([(array, labels), (self.arrays.triangle(array.dims[place]), (*new, labels[place]))], result)
 
     def matrix_power(self, matrix: Array, n: int) -> Array:
-        """Return a product of equal matrices, or of their inverses."""
+        """Return a product of ``n`` equal matrices, of inverses if ``n`` is negative; the identity if it is 0."""
         factor = self.square(matrix) if n > 0 else self.arrays.inverse(matrix)
         return reduce(self.matmul, [factor] * abs(n)) if n else self.arrays.identity(matrix.dims[0])
 
 
 def _has_symbol(values: Iterable[object]) -> bool:
+    """Return whether a value, or an item of a list among the values, is an array of the reader."""
     return any(isinstance(item, Symbol) for item in flat_items(list(values)))
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, (int, float)) and bool(np.isfinite(value))
-
-
 def _length(size: int) -> Length:
+    """Return a number as the length of a dimension: as text, but 1 as an integer."""
     return 1 if size == 1 else str(size)
 
 
 def _quotient(length: Length, divisor: Length) -> Length:
-    """Return the length of a dimension that is left of a product of lengths: ``n`` of ``m*n`` and ``m``."""
+    """Return a length divided by another, ``n`` for ``m*n`` and ``m``; raise ``NotRecordable`` if the quotient is not known."""
     if all(str(one).isdecimal() for one in (length, divisor)):
         return _length(int(length) // int(divisor))
     factors = str(length).split("*")
@@ -428,7 +443,10 @@ def _text(key: slice | Numbers) -> str:
 
 
 def _count(length: Length, key: slice) -> Length:
-    """Return the length of a slice; a dimension whose length is a name is taken to be longer than the slice."""
+    """Return the length of a slice; a dimension whose length is a name, as ``n``, is taken to be longer than the slice.
+
+    Of ``n``, ``2:5`` and ``-3:`` have the length 3, and ``1:-1`` has the length ``n-2``.
+    """
     if str(length).isdecimal():
         return _length(len(range(*key.indices(int(length)))))
     start, stop = key.start or 0, key.stop or 0
@@ -494,5 +512,6 @@ diff(x) = x[1:] - x[:-1]
 
 @cache
 def _programs() -> dict[str, UserFunction]:
+    """Return the functions that are programs of others, by name."""
     functions = [UserFunction(node) for node in parse(_PROGRAMS.strip()).children]
     return {function.name: function for function in functions}

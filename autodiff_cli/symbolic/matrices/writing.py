@@ -73,6 +73,7 @@ class Writer:
         return self.trees[array.symbol]
 
     def _written(self, array: Array) -> Syntax:
+        """Return the expression of an array; those of the arrays inside of it are in ``trees``."""
         if array.kind == "leaf":
             return parse(array.symbol.name).children[-1]  # a name, or a constant such as [1, 2]
         if self.arrays.is_zero(array) and array.dims:
@@ -95,14 +96,16 @@ class Writer:
         if array.kind == "length":
             length = str(self.arrays.length_of(array))
             return self.lengths.get(length, number_tree(length))
-        if array.kind == "sum":
-            tree = self._sum_tree(array.parts)
-            if len(array.dims) < 2 or unparse(tree).count(".T") <= len(array.parts):
-                return tree
-            (i, j), parts = self.arrays.labels(array), array.parts
-            turned = self._sum_tree([self.arrays.contraction([(part, (i, j))], (j, i)) for part in parts])
-            return min(tree, new_tree("attribute", turned, new_token("NAME", "T")), key=lambda form: len(unparse(form)))
-        return self.formula_tree(self._term(array))
+        return self._sum_or_transpose(array) if array.kind == "sum" else self.formula_tree(self._term(array))
+
+    def _sum_or_transpose(self, array: Array) -> Syntax:
+        """Return the expression of a sum; if most of its terms contain a transpose, that of its transpose where it is shorter."""
+        tree = self._sum_tree(array.parts)
+        if len(array.dims) < 2 or unparse(tree).count(".T") <= len(array.parts):
+            return tree
+        i, j = self.arrays.labels(array)
+        turned = self._sum_tree([self.arrays.contraction([(part, (i, j))], (j, i)) for part in array.parts])
+        return min(tree, new_tree("attribute", turned, new_token("NAME", "T")), key=lambda form: len(unparse(form)))
 
     def _sum_tree(self, terms: Sequence[Array]) -> Syntax:
         """Return the expression of a sum of arrays."""
@@ -113,7 +116,7 @@ class Writer:
         return self.tree(self.arrays.length(length))
 
     def reshaped(self, tree: Syntax, dims: Sequence[Length]) -> Syntax:
-        """Return an expression of the elements of an array in another shape."""
+        """Return an expression of the elements of an array in another shape, of which an inner ``reshape`` is left out."""
         tree = tree.children[1].children[0] if _is_call(tree, "reshape") else tree
         if len(dims) == 1:
             return call_tree("flatten", tree)
@@ -149,7 +152,7 @@ class Writer:
         chains = [_chain(left), _chain(right)]
         shared = [0, 0]  # the numbers of equal factors at the beginning and at the end
         for side in (0, 1):
-            for pair in zip(*(chain[:: 1 - 2 * side] for chain in chains), strict=False):
+            for pair in zip(*(chain[::-1] if side else chain for chain in chains), strict=False):
                 if unparse(pair[0]) != unparse(pair[1]) or sum(shared) + 1 >= min(map(len, chains)):
                     break
                 shared[side] += 1
@@ -170,7 +173,7 @@ class Writer:
         return self.algebra.product([(self.symbol(tree), _ONE), (scale, _ONE)], number)
 
     def without_number(self, formula: Formula) -> tuple[Fraction, Formula]:
-        """Split the number off that multiplies a formula, or all terms of a sum."""
+        """Return the number that multiplies a formula, or an integer that multiplies all terms of a sum, and the rest."""
         formula = self.short_forms.shortest(formula)
         number, rest = self.short_forms.polynomials.content(formula)
         if formula.kind == "product":
@@ -179,7 +182,10 @@ class Writer:
         return number, self.algebra.product([(formula, _ONE)], 1 / number)
 
     def _main(self, term: Formula) -> tuple[Syntax | None, Formula]:
-        """Return the matrix product or the outer product of a term, and its other factors."""
+        """Return the matrix product or the outer product of a term, or ``None``, and its other factors.
+
+        A product of two vectors is a number, and does not count.
+        """
         for base, exponent in factors_of(term):
             tree = self.trees.get(base)
             is_dot = tree is not None and tree.kind == "matmul" and unparse(tree.children[0]) in self.columns
@@ -202,7 +208,7 @@ class Writer:
             if self._is_number(node, numbers):
                 numbers.add(node)
             if node.kind == "neg" and results[node].children[0].kind == "matmul":
-                results[node] = _scaled(results[node].children[0], [], is_negative=True)
+                results[node] = _with_first_scaled(results[node].children[0], [], is_negative=True)
             elif node.kind == "mul":
                 results[node] = self._ordered(node, results, numbers)
         return results[tree]
@@ -215,7 +221,7 @@ class Writer:
         products = [results[factor] for factor in factors if results[factor].kind == "matmul"]
         others = [results[factor] for factor in factors if results[factor].kind != "matmul"]
         if len(products) == 1 and all(factor in numbers for factor in factors if results[factor].kind != "matmul"):
-            return _scaled(products[0], others, is_negative)
+            return _with_first_scaled(products[0], others, is_negative)
         simple = [results[factor] for factor in factors if factor in numbers and not _is_call(factor, "exp")]
         others = [factor for factor in others if factor in simple] + [factor for factor in others if factor not in simple]
         return _times([*others, *products], is_negative)
@@ -233,7 +239,7 @@ class Writer:
         return tree.kind == "number" or (tree.kind == "index" and tree.children[0].kind == "attribute")
 
     def symbol(self, tree: Syntax) -> Formula:
-        """Return a symbol for an expression."""
+        """Return a symbol for an expression, which is added to ``trees``; a name is its own symbol."""
         if tree.kind == "name":
             return self.algebra.symbol(tree.children[0].text)
         place = min((self.algebra.symbol(name).place for name in names_in(tree)), default=None)
@@ -255,7 +261,7 @@ class Writer:
         return done[formula]
 
     def _logarithm(self, array: Array) -> Formula | None:
-        """Return the logarithm of a sum of exponentials or of a determinant."""
+        """Return the logarithm of a sum of exponentials over one dimension, or of a determinant; ``None`` for other arrays."""
         if array.kind == "determinant":
             return self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
         inner, own = self.argument_of_sum(array, "exp")
@@ -286,7 +292,10 @@ class Writer:
         return list(exponents.items())
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
-        """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or of ``x**2`` over some dimensions, or ``None``."""
+        """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or ``x**2`` over some dimensions, else ``None`` twice.
+
+        ``function`` is ``exp`` or ``square``.
+        """
         if array.kind != "contraction" or array.coefficient != 1 or len(array.parts) != 1:
             return None, None
         ((factor, labels),) = array.parts
@@ -301,7 +310,14 @@ class Writer:
 
 
 class _Contraction:
-    """The expression of one contraction, found by joining two factors after another."""
+    """The expression of one contraction, found by joining two factors after another.
+
+    Attributes:
+        labels: the labels of the result.
+        lengths: the length of each label.
+        scalars, pieces: the factors without and with labels that are not joined yet.
+        formula: the expression, as numbers times the symbol of an expression.
+    """
 
     def __init__(self, writer: Writer, array: Array) -> None:
         self.writer = writer
@@ -316,52 +332,40 @@ class _Contraction:
                 self.pieces.append(_Piece(factor.formula, labels))
             else:
                 self.scalars.append(factor.formula)
-        while any(
-            step()
-            for step in (
-                self._kronecker,
-                self._reshape,
-                self._select,
-                self._multiply,
-                self._diagonal,
-                self._total,
-                self._matmul,
-                self._scale,
-                self._outer,
-                partial(self._reshape, most=len(self.lengths)),
-            )
-        ):
+        steps = (
+            *(self._kronecker, self._reshape, self._select, self._multiply, self._diagonal, self._total, self._matmul, self._scale),
+            *(self._outer, partial(self._reshape, most=len(self.lengths))),
+        )
+        while any(step() for step in steps):  # a step joins factors, and returns whether it did; then the first comes again
             pass
         self.formula = self._finished(array.coefficient)
 
     def _with_softmax(self, factors: Sequence[tuple[Array, Labels]]) -> list[tuple[Array, Labels]]:
-        """Replace ``exp(x)/sum(exp(x))`` by ``softmax(x)``, also along a dimension of a matrix."""
+        """Return factors with ``softmax(x)`` in place of ``exp(x)/sum(exp(x))``, also along a dimension of a matrix."""
         result = list(factors)
         for place, (factor, labels) in enumerate(factors):
             for below, others in factors if factor.formula.is_call("exp") else ():
-                base, exponent = factors_of(below.formula)[0] if below.formula.kind == "product" else (below.formula, _ONE)
+                base, exponent = factors_of(below.formula)[0]
                 total = self.arrays.of_symbol.get(base)
                 argument, own = (None, None) if total is None else self.writer.argument_of_sum(total, "exp")
                 over = [i for i, label in enumerate(labels) if label not in others]
                 if argument is not factor.formula.parts[0] or not isinstance(exponent, Fraction) or exponent >= 0:
                     continue
-                if (
-                    own is not None
-                    and total is not None
-                    and len(over) == 1
-                    and own.index(next(i for i in own if i not in total.labels)) == over[0]
-                ):
-                    tree = self.writer.formula_tree(argument)
-                    call = call_tree("softmax", tree, *([number_tree(str(over[0]))] if len(labels) > 1 else []))
-                    symbol = self.writer.symbol(call)
-                    result[place] = (Array("map", factor.dims, symbol, symbol), labels)
-                    result.remove((below, others))
-                    rest = self.algebra.product([(base, exponent + 1)])
-                    result += [] if exponent == -1 else [(self.arrays.map(rest, below.dims), others)]
-                    return self._with_softmax(result)
+                if total is None or own is None or len(over) != 1:
+                    continue
+                if next(i for i, label in enumerate(own) if label not in total.labels) != over[0]:
+                    continue
+                call = call_tree("softmax", self._tree(argument), *([number_tree(str(over[0]))] if len(labels) > 1 else []))
+                symbol = self.writer.symbol(call)
+                result[place] = (Array("map", factor.dims, symbol, symbol), labels)
+                result.remove((below, others))
+                rest = self.algebra.product([(base, exponent + 1)])
+                result += [] if exponent == -1 else [(self.arrays.map(rest, below.dims), others)]
+                return self._with_softmax(result)
         return result
 
     def _uses(self, label: int) -> int:
+        """Return the number of pieces that have a label, and 1 more if the result has it."""
         return sum(label in piece.labels for piece in self.pieces) + (label in self.labels)
 
     def _is_inner(self, label: int) -> bool:
@@ -369,6 +373,7 @@ class _Contraction:
         return label not in self.labels and self._uses(label) == 2
 
     def _replace(self, old: Sequence[_Piece], formula: Formula, labels: Labels) -> bool:
+        """Replace pieces by one, which is a scalar if it has no labels; return true, the result of a step that joined factors."""
         for piece in old:
             self.pieces.remove(piece)
         if labels:
@@ -381,21 +386,22 @@ class _Contraction:
         return self.writer.formula_tree(formula)
 
     def _factor(self, formula: Formula) -> Syntax:
-        """Return the tree of a factor, whose number becomes a factor of the result."""
+        """Return the tree of a factor without its number, which is added to ``scalars``."""
         number, rest = self.writer.without_number(formula)
         self.scalars.append(self.algebra.rational(number))
         return self._tree(rest)
 
     def _call(self, name: str, *formulas: Formula) -> Formula:
+        """Return a symbol for the call of a function."""
         return self.writer.symbol(call_tree(name, *map(self._tree, formulas)))
 
     def _transposed(self, formula: Formula) -> Formula:
         return self.writer.symbol(transposed(self._tree(formula), self.writer.symmetric))
 
-    # Steps
+    # Steps: each joins factors of one kind and returns true, or returns false if there are none
 
     def _pairs(self) -> list[_Piece]:
-        """Return the pieces that number pairs."""
+        """Return the pieces that are ``pairs``, with the labels of the number, the first and the second of a pair."""
         arrays = [(piece, self.arrays.of_symbol.get(piece.formula)) for piece in self.pieces]
         return [piece for piece, array in arrays if array is not None and array.kind == "pairs"]
 
@@ -481,7 +487,7 @@ class _Contraction:
         for piece in self.pieces:
             free = [label for label in piece.labels if label not in self.labels and self._uses(label) == 1]
             if len(free) == len(piece.labels) > 0:
-                name = "mean" if self._is_mean(piece.labels) else "sum"
+                name = "mean" if self._remove_divisor(piece.labels) else "sum"
                 return self._replace([piece], self._total_of(name, piece.formula), ())
             if free:
                 place = number_tree(str(piece.labels.index(free[0])))
@@ -489,8 +495,8 @@ class _Contraction:
                 return self._replace([piece], self.writer.symbol(tree), tuple(label for label in piece.labels if label != free[0]))
         return False
 
-    def _is_mean(self, labels: Labels) -> bool:
-        """Return whether the product is divided by the number of elements of a piece, and remove the divisor."""
+    def _remove_divisor(self, labels: Labels) -> bool:
+        """Remove the divisors whose product is the number of elements of a piece; return false if there are none."""
         lengths = [self.arrays.length(self.lengths[label]).formula for label in labels]
         below = self.algebra.product([(length, -_ONE) for length in lengths])
         divisors = [scalar for scalar in self.scalars if scalar.kind == "product" and set(scalar.parts) <= set(below.parts)]
@@ -500,26 +506,32 @@ class _Contraction:
         return True
 
     def _total_of(self, name: str, formula: Formula) -> Formula:
+        """Return the function ``sum`` or ``mean`` of all elements, with a number of the formula outside."""
         number, inner = self.writer.without_number(formula)
         return self.algebra.product([(self._call(name, inner), _ONE)], number)
 
-    def _matmul(self) -> bool:
-        """Multiply two factors by ``@`` that share one label which is summed over; vectors come first, then the natural order."""
-        best: tuple[tuple[int, int, bool], _Piece, _Piece, int] | None = None
+    def _factors_of_matmul(self) -> tuple[_Piece, _Piece, int] | None:
+        """Return two factors, and the one label that they share and that is summed over; ``None`` if there are none.
+
+        Vectors come first, then factors with few transposes, then those in the order of the result.
+        """
+        candidates: list[tuple[tuple[int, int, bool], _Piece, _Piece, int]] = []
         for first, second in permutations(self.pieces, 2):
             common = [label for label in first.labels if label in second.labels]
             if len(common) != 1 or not self._is_inner(common[0]) or max(len(first.labels), len(second.labels)) > 2:
                 continue
-            turned = (len(first.labels) == 2 and first.labels[1] != common[0]) + (
-                len(second.labels) == 2 and second.labels[0] != common[0]
-            )
-            outer = (*(a for a in first.labels if a not in common), *(b for b in second.labels if b not in common))
-            order = (len(first.labels) + len(second.labels), turned, outer != self.labels)
-            if best is None or order < best[0]:
-                best = (order, first, second, common[0])
+            transposes = [first.labels[-1] != common[0], second.labels[0] != common[0]]
+            outer = tuple(label for label in (*first.labels, *second.labels) if label not in common)
+            order = (len(first.labels) + len(second.labels), sum(transposes), outer != self.labels)
+            candidates.append((order, first, second, common[0]))
+        return min(candidates, key=lambda candidate: candidate[0])[1:] if candidates else None
+
+    def _matmul(self) -> bool:
+        """Multiply two factors by ``@`` that share one label which is summed over."""
+        best = self._factors_of_matmul()
         if best is None:
             return False
-        _, first, second, label = best
+        first, second, label = best
         if len(first.labels) == len(second.labels) == 1 and first.formula is second.formula:
             return self._replace([first, second], self._call("sum", self.algebra.product([(first.formula, _TWO)])), ())
         if len(first.labels) == 1 and len(second.labels) == 2 and (second.labels[1] in self.labels or second.labels[0] != label):
@@ -539,7 +551,7 @@ class _Contraction:
     def _scale(self) -> bool:
         """Multiply the rows or the columns of a matrix by a vector."""
         pairs = list(permutations(self.pieces, 2))
-        for vector, matrix in sorted(pairs, key=lambda pair: -self._last(pair[1])):
+        for vector, matrix in sorted(pairs, key=lambda pair: -self._last(pair[1])):  # matrices at the end of the result first
             if len(vector.labels) != 1 or len(matrix.labels) != 2 or vector.labels[0] not in matrix.labels:
                 continue
             array = self.arrays.of_symbol.get(matrix.formula)
@@ -558,11 +570,11 @@ class _Contraction:
         return False
 
     def _last(self, piece: _Piece) -> int:
-        """Return the last place of the labels of a piece in the result."""
+        """Return the last place of the labels of a piece in the result, -1 if the result has none of them."""
         return max([self.labels.index(label) for label in piece.labels if label in self.labels], default=-1)
 
     def _outer(self) -> bool:
-        """Write a product of vectors with different labels as an outer product."""
+        """Write a product of vectors with different labels as an outer product, ``x[:, none]`` for one place, or ``ones(m, n)``."""
         for first, second in combinations(self.pieces, 2):
             if len(first.labels) == len(second.labels) == 1 and {*first.labels, *second.labels} <= {*self.labels}:
                 if self.labels.index(first.labels[0]) > self.labels.index(second.labels[0]):
@@ -582,6 +594,7 @@ class _Contraction:
     # The result
 
     def _finished(self, coefficient: Fraction) -> Formula:
+        """Return the product of the scalars and of the last piece, or of an ``einsum`` of pieces that no step joined."""
         pairs = [(scalar, _ONE) for scalar in self.scalars]
         if self.labels and (len(self.pieces) > 1 or set(self.pieces[0].labels) != set(self.labels) or len(self.labels) > 2):
             pairs.append((self.writer.symbol(self._einsum()), _ONE))
@@ -591,6 +604,7 @@ class _Contraction:
         return self.algebra.product(pairs, coefficient)
 
     def _einsum(self) -> Syntax:
+        """Return the pieces as a call of ``einsum``, with letters for the labels."""
         letters: dict[int, str] = {}
         for label in (*self.labels, *(label for piece in self.pieces for label in piece.labels)):
             letters.setdefault(label, "ijklmnpqrstuvw"[len(letters)])
@@ -635,19 +649,22 @@ def _factors(product: Syntax) -> list[Syntax]:
 
 def _times(factors: Sequence[Syntax], is_negative: bool) -> Syntax:
     """Return the product of factors, with a sign if it is negative."""
-    return reduce(partial(new_tree, "mul"), [_scaled(factors[0], [], is_negative), *factors[1:]])
+    return reduce(partial(new_tree, "mul"), [_with_first_scaled(factors[0], [], is_negative), *factors[1:]])
 
 
-def _scaled(product: Syntax, factors: Sequence[Syntax], is_negative: bool) -> Syntax:
-    """Multiply the first matrix of a product by factors: ``2*A.T @ r``."""
+def _with_first_scaled(product: Syntax, factors: Sequence[Syntax], is_negative: bool) -> Syntax:
+    """Multiply the first matrix of a product by factors, and by -1 if it is negative: ``2*A.T @ r``."""
     if product.kind == "matmul":
-        return new_tree("matmul", _scaled(product.children[0], factors, is_negative), product.children[1])
+        return new_tree("matmul", _with_first_scaled(product.children[0], factors, is_negative), product.children[1])
     first, *rest = [*factors, *_factors(product)]
     return reduce(partial(new_tree, "mul"), [new_tree("neg", first) if is_negative else first, *rest])
 
 
 def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int, symmetric: Container[str]) -> Syntax:
-    """Return ``left @ right``, or the solution of a system of equations in place of a product of an inverse and a vector."""
+    """Return ``left @ right``, or ``solve`` in place of a product of an inverse and a vector, which ``left`` or ``right`` is.
+
+    The factors have 1 or 2 dimensions; ``symmetric`` contains the texts of symmetric matrices.
+    """
     if right.kind == "conditional" and [unparse(right.children[i]) for i in (0, 2)] == ["1", "0"]:
         right = right.children[1]  # a condition is 1 or 0
     if right_dims == 1 and _is_call(left, "inv"):
@@ -682,6 +699,7 @@ def transposed(tree: Syntax, symmetric: Container[str] = ()) -> Syntax:
 
 
 def _transposed_factor(tree: Syntax, symmetric: Container[str]) -> Syntax:
+    """Return the transpose of a matrix that is not a product; a symmetric or diagonal matrix is its own."""
     if unparse(tree) in symmetric:
         return tree
     if tree.kind == "attribute" and tree.children[1].text == "T":
