@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.primitive import Primitive
 from autodiff_cli.code_generation.array_tape import array_tape
 from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
-from autodiff_cli.code_generation.export import NotInTarget, check_name, generated, is_kept
+from autodiff_cli.code_generation.export import NotInTarget, check_name, decide_to_keep, generated
 from autodiff_cli.code_generation.source_file import MODULES, SourceFile, python_module, python_tuple
 from autodiff_cli.code_generation.targets import TARGETS, Target
 from autodiff_cli.compiler.instruction import Instruction
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autodiff_cli.symbolic.matrices.arrays import Length
 
 _MEMBERS = {"T": ".T", "shape": ".shape[{0}]", "index": "[{0}]", "reshape": ".reshape({0})"}
-"""What follows an array, with arguments."""
+"""The templates of what is written behind an array, for primitives that are not calls."""
 _CREATORS = ("eye", "ones", "zeros")
 
 
@@ -34,7 +34,7 @@ class ArrayCode(Code):
     """Straight-line code whose values are arrays."""
 
     def _operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
-        """Return an operation as an expression; PyTorch does not multiply matrices of conditions and of numbers."""
+        """Return an operation as an expression, for functions of arrays of PyTorch with conditions converted to numbers."""
         conditions = {op: self.fragments[op] for op in instruction.operands if type(op) is Instruction and is_boolean(op)}
         if primitive.elementwise or self.target.title != "PyTorch" or not conditions:
             return self._array_operation(instruction, primitive)
@@ -94,7 +94,7 @@ def array_function(
     dims = dimensions(names, {}, shape, symmetric)
     formulas = matrix_derivatives(expression, [*names, *numbers], terms(by, order), dims, symmetric, AccurateForms)
     tape, results = array_tape([formula.tree for formula in formulas.values()], names, numbers)
-    results = lower(tape, results, lambda primitive, statics: _is_kept(primitive, statics, target))
+    results = lower(tape, results, lambda primitive, statics: _decide_to_keep(primitive, statics, target))
     code, helper_functions = generated(target, names, list(map(output_name, formulas)), results, ArrayCode)
     texts = dict(zip(formulas, code.results.values(), strict=True))
     returned = [texts[()], _tuple_of_several([texts[own,] for own in by])]
@@ -110,10 +110,10 @@ def array_function(
     return python_module(parts, notes, returned)
 
 
-def _is_kept(primitive: Primitive, statics: tuple[Any, ...], target: Target) -> bool:
-    """Return whether a primitive is kept, as ``export.is_kept`` does for numbers; ``NotInTarget`` is raised likewise."""
+def _decide_to_keep(primitive: Primitive, statics: tuple[Any, ...], target: Target) -> bool:
+    """Decide as ``export.decide_to_keep`` for numbers; a function of arrays is kept, or ``NotInTarget`` is raised."""
     if primitive.elementwise:
-        return is_kept(primitive, statics, target)
+        return decide_to_keep(primitive, statics, target)
     if primitive.name in ("matmul", *_MEMBERS, *target.arrays):
         return True
     raise NotInTarget(f"{target.title} has no function '{primitive.name}' of arrays")

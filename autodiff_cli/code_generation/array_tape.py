@@ -40,7 +40,7 @@ class ArrayTracingEvaluator(TracingEvaluator):
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Record a function of arrays as one instruction, and other functions as for numbers."""
-        if op.name in _CREATORS:
+        if op.name in _CREATORS:  # the first instruction is a variable, whose type the new array has
             return self._recorded(op.name, [self.tape.instructions[0], *operands])
         if op.name in ("reshape", "flatten"):
             lengths = [-1] if op.name == "flatten" else flat_items(operands[1:])
@@ -55,7 +55,7 @@ class ArrayTracingEvaluator(TracingEvaluator):
         return result
 
     def _function(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Tensor:
-        """Record a function of arrays, without arguments that have their defaults; a dimension is always an argument."""
+        """Record a function of arrays without its last arguments that have their defaults; a dimension is always an argument."""
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
         defaults = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
         values = {**defaults, **dict(zip(op.parameters, arguments, strict=False)), **keywords}
@@ -74,7 +74,7 @@ class ArrayTracingEvaluator(TracingEvaluator):
         return as_tensor(self.tape, self.tape.record(_primitive(name), instructions, tuple(statics)))
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
-        """Return the transpose or the shape of an array."""
+        """Return the shape of an array, or for any other name, which is ``T`` in formulas, its transpose."""
         return _Shape(as_operand(thing)) if name == "shape" else self._recorded("T", [thing])
 
     def element(self, thing: object, keys: list[Any], node: Syntax) -> Any:

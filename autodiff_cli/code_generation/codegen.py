@@ -116,7 +116,7 @@ class Code:
         return fragment.text if fragment.level >= level else f"({fragment.text})"
 
     def number(self, value: float) -> Fragment:
-        """Return a literal of the target language, with its names for infinity, nan and pi, and with a decimal point in C."""
+        """Return a literal of the target language, with its names for infinity, nan and pi, and a decimal point if it needs one."""
         if isinstance(value, bool):
             return Fragment(self.target.booleans[value])
         if value < 0 or (value == 0 and math.copysign(1, value) < 0):
@@ -236,7 +236,7 @@ class Code:
             text = f"{self._text(1)}/{self._text(base, precedence.POWER)}"
             return self._guarded(text) if self._guards else Fragment(text, precedence.PRODUCT)
         atom, arguments = self._text(base, precedence.ATOM), (self._text(base), self._text(exponent))
-        # In Python, a product becomes inf where a power raises an error.
+        # A call of pow costs more than two products.  In Python, a product becomes inf where a power raises an error.
         most_factors = 3 if self.target.power else 2 if self._guards else 0
         if constant in (2, 3) and constant <= most_factors and atom.isidentifier():
             return Fragment("*".join([atom] * int(constant)), precedence.PRODUCT)
@@ -276,7 +276,7 @@ class Code:
         return self._text(operand, level)
 
     def _logic(self, name: str, operands: Sequence[Operand]) -> Fragment:
-        """Return ``logical_and``, ``logical_or`` or ``logical_not`` with the operators of the language."""
+        """Return ``logical_and``, ``logical_or`` or ``logical_not`` with the operators of the language, C's or Python's."""
         assert self.target.logic is not None
         both, either, negation = self.target.logic
         is_like_c = negation == "!"

@@ -100,7 +100,7 @@ def export(
 
 
 def check_name(name: str, target: Target) -> None:
-    """Raise an error unless a target allows a function of this name."""
+    """Raise ``UsageError`` unless a target allows a function of this name."""
     if not name.isidentifier() or name in target.reserved:
         raise UsageError(f"'{name}' is not a valid function name in {target.title}")
 
@@ -115,7 +115,7 @@ def _source_file(
         traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = derivatives(traced.outputs[0], {variable: traced.variables[variable] for variable in by}, wanted)
-        results = lower(traced.tape, results, lambda primitive, statics: is_kept(primitive, statics, target))
+        results = lower(traced.tape, results, lambda primitive, statics: decide_to_keep(primitive, statics, target))
     except NotInTarget:
         raise
     except (NotRecordable, NoSeriesError) as error:
@@ -134,7 +134,7 @@ def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequenc
         NotInTarget: if the results need a function that JavaScript does not have.
     """
     target = TARGETS["javascript"]
-    results = lower(tape, results, lambda primitive, statics: is_kept(primitive, statics, target))
+    results = lower(tape, results, lambda primitive, statics: decide_to_keep(primitive, statics, target))
     code, helper_functions = generated(target, names, [f"result_{i}" for i in range(len(results))], results)
     return javascript_functions(name, code, helper_functions, javascript_list(code.results.values())) + "\n"
 
@@ -144,11 +144,12 @@ def generated(
 ) -> tuple[Code, dict[str, Code]]:
     """Return the code of lowered results, and the helper functions that it calls; names that are taken get underscores.
 
-    ``names`` are the variables, ``outputs`` the names of the results, and ``code_of`` is the class of the code.
+    ``names`` are the variables, ``outputs`` the names of the results, and ``code_of`` is the class of the code.  The variable
+    ``a[0]`` is the argument ``a_0_``, and one that begins like a generated helper function gets a ``v`` in front.
     """
     arguments: dict[str, str] = {}
     for variable in names:
-        plain = re.sub(r"\W+", "_", variable)  # an element of an array is a[0]
+        plain = re.sub(r"\W+", "_", variable)
         plain = plain if not plain.startswith(target.helper) else f"v{plain}"
         arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
     taken: list[str] = []
@@ -159,10 +160,10 @@ def generated(
     return code, _helper_functions(target, helpers)
 
 
-def is_kept(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
-    """Return whether a primitive is kept, as a function of the target or a helper function, and not decomposed inline.
+def decide_to_keep(primitive: Primitive, statics: Sequence[Any], target: Target) -> bool:
+    """Decide between a call, of the target or of a helper function (true), and the decomposition written inline (false).
 
-    ``NotInTarget`` is raised if it is neither in the target nor has a decomposition for its static arguments ``statics``.
+    ``NotInTarget`` is raised for a primitive that is not in the target and has no decomposition for its arguments ``statics``.
     """
     if target.has(primitive.name):
         return True
@@ -183,7 +184,7 @@ def _helper_functions(target: Target, helpers: Helpers) -> dict[str, Code]:
         tape = Tape("float64")
         with np.errstate(all="ignore"), set_grad_enabled(False):
             value = trace_decomposition(tape, primitive, tuple(map(tape.variable, parameters)), statics)
-        (value,) = lower(tape, [value], lambda primitive, statics: is_kept(primitive, statics, target))
+        (value,) = lower(tape, [value], lambda primitive, statics: decide_to_keep(primitive, statics, target))
         constants = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
         about = " ".join([primitive.function.__doc__ or primitive.name, *constants])
         result[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)

@@ -38,7 +38,10 @@ def _derivative(symbol: str, term: Sequence[str]) -> str:
 
 
 def _equations(left: str, program: Syntax) -> list[str]:
-    """Return the equations of a program: one for each assignment, then one for the result."""
+    """Return the equations of a program: one for each assignment, then ``left`` with the result; other statements have none.
+
+    The name of an assignment that is the last statement is left out.
+    """
     *before, last = program.children
     if last.kind == "assignment":
         last = last.children[1]

@@ -49,7 +49,7 @@ class SourceFile:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The code of the entries of the Hessian, by row."""
+        """The code of the entries of the Hessian, by row; ``results`` contains those above the diagonal."""
         place = list(self.wrt).index
         return [[self.results[(a, b) if place(a) <= place(b) else (b, a)] for b in self.wrt] for a in self.wrt]
 
@@ -74,10 +74,6 @@ class SourceFile:
         """Whether the code contains a conditional."""
         return any(code.chooses for code in (self.code, *self.helper_functions.values()))
 
-    def used(self, names: Sequence[str]) -> list[str]:
-        """Return the names and prefixes that occur in the code."""
-        return _used(names, self.code, self.helper_functions)
-
 
 def _used(names: Sequence[str], code: Code, helper_functions: Mapping[str, Code]) -> list[str]:
     """Return the names and prefixes that occur in the code of a function or of its helper functions."""
@@ -88,14 +84,16 @@ def _used(names: Sequence[str], code: Code, helper_functions: Mapping[str, Code]
 
 def source(parts: SourceFile) -> str:
     """Return the text of a source file."""
-    writers = {"python": _python, "c": _c, "javascript": _javascript, "numpy": _arrays, "torch": _arrays, "jax": _arrays}
+    writers = {"python": _module_of_numbers, "c": _c_file, "javascript": _javascript_module}
+    writers |= dict.fromkeys(MODULES, _module_of_arrays)
     return writers[parts.code.target.name](parts)
 
 
 # Python and its array libraries
 
 
-def _python(parts: SourceFile) -> str:
+def _module_of_numbers(parts: SourceFile) -> str:
+    """Return the module for a function of Python's numbers: the value, the gradient, and for order 2 the rows of the Hessian."""
     returned = [parts.results[()], python_tuple(parts.gradient)]
     if parts.order == 2:
         returned.append(python_tuple([python_tuple(row) for row in parts.rows]))
@@ -109,14 +107,16 @@ def _python(parts: SourceFile) -> str:
     return python_module(parts, notes, returned)
 
 
-def _arrays(parts: SourceFile) -> str:
-    """Return the module for a function of NumPy arrays, JAX arrays or PyTorch tensors."""
+def _module_of_arrays(parts: SourceFile) -> str:
+    """Return the module for a function of NumPy arrays, JAX arrays or PyTorch tensors, which it computes element by element."""
     module, value, count = MODULES[parts.code.target.name], parts.results[()], len(parts.wrt)
     is_torch = module == "torch"
 
-    def stacked(entries: Sequence[str]) -> str:  # constants among the entries get the shape of the value
-        broadcast = f"{module}.broadcast_{'tensors' if is_torch else 'arrays'}"
-        return f"{module}.stack({broadcast}({', '.join([value, *entries])})[1:])"
+    def stacked(entries: Sequence[str]) -> str:
+        # The value comes first, so that constants among the entries get its shape; [1:] leaves it out of the stack.
+        function = f"{module}.broadcast_{'tensors' if is_torch else 'arrays'}"
+        with_equal_shapes = f"{function}({', '.join([value, *entries])})"
+        return f"{module}.stack({with_equal_shapes}[1:])"
 
     returned = [value, stacked(parts.gradient)]
     notes = [f"the value; the gradient, with the derivatives with respect to {', '.join(parts.wrt)} along the first dimension."]
@@ -136,9 +136,10 @@ def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[st
     conversions = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments if converts]
     decorator = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
     shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
-    helpers = [target.helpers[name] for name in parts.used(list(target.helpers))]
+    helpers = [target.helpers[name] for name in _used(list(target.helpers), parts.code, parts.helper_functions)]
     other_code = "\n".join([*conversions, *returned, decorator, *helpers])
-    imports = "\n".join(line for prefix, line in target.imports.items() if prefix in other_code or parts.used([prefix]))
+    prefixes = _used(list(target.imports), parts.code, parts.helper_functions)
+    imports = "\n".join(line for prefix, line in target.imports.items() if prefix in other_code or prefix in prefixes)
     body = [*conversions, *(f"{name} = {text}" for name, text in parts.code.statements), f"return {', '.join(returned)}"]
     lines = [
         f'"""{shown}: {parts.about}, written by autodiff {__version__}."""',
@@ -170,13 +171,14 @@ def _python_function(name: str, code: Code) -> str:
 
 
 def python_tuple(entries: Sequence[str]) -> str:
+    """Return the code of a tuple; a single entry is followed by a comma."""
     return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"
 
 
 # C
 
 
-def _c(parts: SourceFile) -> str:
+def _c_file(parts: SourceFile) -> str:
     """Return a file with a function that returns the value, and writes the derivatives into arrays that are its last arguments."""
     count, hessian = len(parts.wrt), parts.hessian if parts.order == 2 else []
     arrays = {"grad": f"{count}", "hess": f"{count}*{count}"} if hessian else {"grad": f"{count}"}
@@ -200,7 +202,7 @@ def _c(parts: SourceFile) -> str:
         " */",
         "#include <math.h>",
         "",
-        *(helper for name, helper in parts.code.target.helpers.items() if parts.used([f"{name}("])),
+        *(helper for name, helper in parts.code.target.helpers.items() if _used([f"{name}("], parts.code, parts.helper_functions)),
         *(_c_function(name, code) for name, code in parts.helper_functions.items()),
         f"double {parts.name}({', '.join(arguments)})",
         "{",
@@ -226,7 +228,7 @@ def _c_constants(code: Code, statements: Sequence[tuple[str, str]]) -> list[str]
 # JavaScript
 
 
-def _javascript(parts: SourceFile) -> str:
+def _javascript_module(parts: SourceFile) -> str:
     """Return a module with a function that returns an object with the value, the gradient and, for order 2, the Hessian."""
     # In a web page, an element with a script ends at the first closing tag, even inside a comment.
     shown = parts.shown.replace("*/", "* /").replace("</", "< /").replace("<!--", "< !--")

@@ -84,7 +84,7 @@ def _by_operation(upstream: Syntax, operation: Syntax, part: CotangentContributi
     shape, has_dim = np.shape(part.value), operation.kind == "call" and len(operation.children[1].children) > 1
     if name in ("sum", "mean") and shape and not has_dim:
         return upstream if name == "sum" else new_tree("div", upstream, number(np.size(part.value)))
-    if name == "matmul":  # the product of two vectors
+    if name == "matmul":  # of two vectors: each receives the other; x @ x contributes twice, first by its first place
         first, second = operation.children
         return product(upstream, second if unparse(first) == part.to and part.place != 2 else first)
     if name == "logsumexp" and not has_dim:

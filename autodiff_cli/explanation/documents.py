@@ -95,7 +95,8 @@ class Page:
                 self.lines.append(f"| ... | {line:,} more |{' |' * (len(heads) - 2)}")
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
-            cells += ["" if line.value is None else self.notation.number(line.value), line.shape][: len(heads) - 2]
+            value = "" if line.value is None else self.notation.number(line.value)
+            cells += [value, line.shape] if "shape" in heads else [value]
             escaped_cells = [cell.replace("|", r"\|") for cell in cells]
             self.lines.append(f"| {' | '.join(escaped_cells)} |")
 

@@ -77,15 +77,15 @@ class _Explainer:
         evaluation, output = self.evaluation, self.evaluation.output
         nodes, operations = nodes_behind(output), NodeOperations(self.names)
         operations.learn(nodes)
-        forward = operations.forward(nodes)
         result = Explanation(evaluation.expression, evaluation.dtype, output._data, self.names.of_tensor(output), self.symbol())
         result.given = {name: leaf._data for name, leaf in evaluation.leaves.items()}
-        result.forward = forward
+        result.forward = operations.forward(nodes)
         result.grad = {name: np.zeros(leaf.shape, leaf.dtype)[()] for name, leaf in self.leaves.items()}
         if evaluation.differentiable and self.leaves:
             gradients, visits = self.backward()
             result.grad |= gradients
-            result.sweep = self.sweep(result, visits, {line.node: line.operation for line in forward if line.node is not None})
+            lines = {line.node: line.operation for line in result.forward if line.node is not None}
+            result.sweep = self.sweep(result, visits, lines)
             chains = multiplied_out(result)
             for gradient in result.sweep.accumulated:
                 gradient.chain = chains.get(gradient.name)

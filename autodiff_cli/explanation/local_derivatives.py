@@ -75,9 +75,10 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormul
 
 
 def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, str]:
-    """Split a list of formulas, one for each tensor of the function, and assign them to the parameters of the primitive.
+    """Split a list of formulas, one for each tensor of the function, and assign them to the parameters ``by`` of the primitive.
 
-    The primitive may take fewer tensors than the function.
+    The primitive may take fewer tensors than the function.  A single formula, or one that only looks like a list, belongs to the
+    first parameter; otherwise, formulas whose number fits neither are left out.
     """
     parts = split_outside_brackets(text)
     if len(parts) == len(by):
@@ -113,8 +114,8 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
             machine.names.update({name: machine.tensors.as_tensor(_plain(value)) for name, value in operands.items()})
             computed = np.asarray(machine.tensors.as_tensor(machine.evaluate(tree))._data, np.float64)
             expected = np.asarray(local, np.float64)
-            tolerance = 1e-4 if np.asarray(local).dtype.itemsize < 8 else 1e-7  # float32 has half of the digits
-            return bool(np.all(np.isclose(computed, expected, rtol=tolerance, atol=1e-300, equal_nan=True)))
+            tolerance = 1e-4 if np.asarray(local).dtype.itemsize < 8 else 1e-7  # half of the digits of float32 or float64
+            return bool(np.all(np.isclose(computed, expected, rtol=tolerance, atol=1e-300, equal_nan=True)))  # 0 is near 1e-301
     except (AutodiffError, ValueError):
         return False
 
@@ -219,7 +220,7 @@ def product(first: Syntax, second: Syntax) -> Syntax:
 
 
 def renamed(text: str, operands: Mapping[str, str]) -> str:
-    """Return prose in which operands replace the parameters."""
+    """Return prose in which operands replace the parameters, which are whole words."""
     if not operands:
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, operands))})\b", lambda match: operands[match[1]], text)

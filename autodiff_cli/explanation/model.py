@@ -40,6 +40,7 @@ class ForwardLine:
         return "" if self.value is None else " x ".join(map(str, np.shape(self.value)))
 
     def to_dict(self) -> dict[str, object]:
+        """Return the line for JSON; a node is its name in PyTorch."""
         return {
             "name": self.name,
             "operation": unparse(self.operation),
@@ -99,6 +100,7 @@ class CotangentContribution:
         return tuple(d for d in range(len(shape)) if d < new or shape[d] != target[d - new])
 
     def to_dict(self) -> dict[str, object]:
+        """Return the contribution for JSON, with the dimensions of a broadcast; ``untaken`` is ``masked``."""
         broadcast = {"from": list(np.shape(self.value)), "to": list(np.shape(self.part)), "summed": list(self.summed)}
         return {
             "to": self.to,
@@ -160,6 +162,7 @@ class AccumulatedGradient:
     chain: Syntax | None = None
 
     def to_dict(self) -> dict[str, object]:
+        """Return the gradient for JSON, each part with the name of its source."""
         return {
             "name": self.name,
             "parts": [{"from": name, "value": plain(value)} for name, value in self.parts],
@@ -237,6 +240,7 @@ class Explanation(DerivativeResult):
         }
 
     def bare(self) -> list[Array]:
+        """Return the gradients alone."""
         return [value for _, value in self.numbers()[1:]]
 
     def records(self) -> list[dict[str, object]]:

@@ -130,7 +130,7 @@ class TensorNames:
         named = {edge[0] for edge in self._of_edge}
         inside: dict[str, list[tuple[str, Node]]] = {}
         for node in nodes:
-            if node not in named:  # it belongs to the function whose result was recorded next
+            if node not in named:  # it belongs to the function whose result was recorded next, or to the last one
                 _, owner = results[min(bisect_left(numbers, node.sequence_nr), len(results) - 1)]
                 members = inside.setdefault(owner, [])
                 members.append((self.name(node, f"{owner}.{len(members) + 1}"), node))

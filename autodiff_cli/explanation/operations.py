@@ -73,7 +73,7 @@ class NodeOperations:
         return self._of_step(step) if node is None or _is_single_node(step, node) else self.of_node(node)
 
     def _of_step(self, step: Step) -> Syntax:
-        """Return the expression of a step, with its operands replaced by their names."""
+        """Return the expression of a step with the names of tensors and the values of numbers; an unusual one stays as written."""
         tree = step.tree
         if binding(tree) is not None:
             return tree
@@ -134,7 +134,7 @@ class NodeOperations:
         return {} if is_swapped else values
 
     def constant(self, value: object) -> Syntax:
-        """Return the syntax tree of an operand that is not differentiated."""
+        """Return the syntax tree of an operand that is not differentiated: a name, a short text, or the placeholder."""
         name = self._name(value) if isinstance(value, Tensor) else ""
         if name:
             return name_tree(name)
@@ -161,7 +161,7 @@ class NodeOperations:
         return self.names.of_tensor(tensor) or (self.names.of_tensor(root_of(tensor)) if is_whole else "")
 
     def of_node(self, node: Node) -> Syntax:
-        """Return the operation of a node as an expression of named tensors."""
+        """Return the operation of a node as an expression of named tensors; a ``where`` that selects one input is this input."""
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
             function = type(node).__name__.rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
@@ -200,7 +200,7 @@ class NodeOperations:
                 rest = np.asarray(result - known)
             else:
                 rest = np.asarray(result + known if is_first else known - result)
-        rounded = float(f"{float(rest.flat[0]):.12g}")
+        rounded = float(f"{float(rest.flat[0]):.12g}")  # the difference has fewer digits than its operands
         return number(rounded) if np.all(np.isclose(rest, rounded, rtol=1e-9, atol=1e-9)) else name_tree(UNKNOWN)
 
 
@@ -215,7 +215,7 @@ def saved(node: Node) -> Mapping[str, Any]:
 
 
 def _selected(node: Node) -> Edge | None:
-    """Return the input that a ``where`` node selects for all elements.
+    """Return the input that a ``where`` node selects for all elements; ``None`` for other nodes, and if this is not known.
 
     VJP rules contain such nodes as guards against division by zero.
     """

@@ -140,7 +140,7 @@ def _contribution(target: str, step: ExplainedStep, part: CotangentContribution,
     formula = [notation.formula(part.formula, notation.derivative(target, step.names[0]))] if part.formula else []
     result = EquationText(total, [*formula, value], adds=part.before is not None)
     if part.local is not None and upstream_is_one and not (part.is_broadcast or part.place or part.words):
-        return [result]
+        return [result]  # the local derivative times 1
     said: list[Sentence] = [result] if formula else [part.words or "", result]
     if part.local is not None:
         said = _product(target, step, part, notation)
@@ -177,8 +177,7 @@ def _nth(place: int) -> str:
 
 def _alike(value: Array) -> Array:
     """Return the first element if all elements of an array are equal, else the array."""
-    array = np.asarray(value)
-    return array.flat[0] if array.size and np.all(array == array.flat[0]) else value
+    return value.flat[0] if value.size and np.all(value == value.flat[0]) else value
 
 
 def _factor(text: str) -> str:

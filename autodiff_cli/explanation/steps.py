@@ -78,7 +78,7 @@ class Steps:
         return contribution
 
     def _factor(self, visit: Visit, i: int, part: Array) -> Array | None:
-        """Return the local derivative if the VJP rule multiplies the gradient by it, else ``None``; masked elements may differ."""
+        """Return the local derivative if the VJP rule multiplies by it, else ``None``; elements with the result 0 may differ."""
         node, gradient = visit.node, visit.gradients[0]
         has_shape = np.shape(part) == node._shape
         is_elementwise = node.primitive.elementwise if node.primitive is not None else has_shape
@@ -87,19 +87,17 @@ class Steps:
         local = self._local_derivative(node, i, gradient._data, np.asarray(part))
         return local if local is not None and np.all(_is_product(visit, local, part) | (np.asarray(part) == 0)) else None
 
-    def _fill_in_derivative(
-        self, contribution: CotangentContribution, node: Node, i: int, formula: DerivativeFormula | None
-    ) -> None:
+    def _fill_in_derivative(self, part: CotangentContribution, node: Node, i: int, formula: DerivativeFormula | None) -> None:
         """Set the formula of the local derivative, and the words: the convention at a kink, or a derivative that is prose."""
-        arguments, local = self.operations.arguments(node), contribution.local
+        arguments, local = self.operations.arguments(node), part.local
         assert local is not None
         if node.primitive is None:
-            contribution.formula = self._declared(node, i, local)
+            part.formula = self._declared(node, i, local)
         elif isinstance(formula, Syntax) and local_derivatives.holds(formula, arguments, local):
-            contribution.formula = _complete(filled_in(formula, self.operations.operands(node)))
-        contribution.words = local_derivatives.convention(node, arguments)
+            part.formula = _complete(filled_in(formula, self.operations.operands(node)))
+        part.words = local_derivatives.convention(node, arguments)
         if node.primitive is not None and node.primitive.partial is not None and isinstance(formula, str):
-            contribution.words, contribution.is_convention = formula, False
+            part.words, part.is_convention = formula, False
 
     def _runs_again(self, node: Node) -> bool:
         """Return whether the rule of a node may run once more: a method or a hook of a Python program may not."""
@@ -149,7 +147,7 @@ class Steps:
 
 
 def _is_product(visit: Visit, local: Array, part: Array) -> Array:
-    """Return for each element whether the result of a VJP rule is the product of the gradient and a local derivative."""
+    """Return for each element whether the result ``part`` of a VJP rule is the gradient times ``local``, up to float32 rounding."""
     assert visit.gradients[0] is not None
     product = visit.gradients[0]._data * local
     return np.asarray(np.isclose(product, np.asarray(part), rtol=1e-4, atol=1e-300, equal_nan=True))
@@ -205,10 +203,13 @@ _WORDS = {
 
 
 def in_words(node: Node, to: str) -> str | None:
-    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown."""
+    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown.
+
+    Words with a shape or a number of elements mean the first differentiable input, whose shape is that of its only output.
+    """
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
     shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape
-    elements_of_mean = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)
+    elements_of_mean = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)  # a result without elements has a mean of all
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=elements_of_mean)

@@ -74,8 +74,9 @@ def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
     """Return the program and the values of its variables: on one line if they fit, else wrapped, and a long program shortened."""
     at = ", ".join(f"{name} = {notation.number(value)}" for name, value in result.given.items())
     text = re.sub(r"; ?(?=\S)", "; ", " ".join(result.expression.split()))  # break between statements, not in names
-    if len(text) + len(at) + 5 <= width:
-        return [Text(text, "bold").append(f"  at {at}" if at else "", "dim")]
+    on_one_line = f"  at {at}"
+    if len(text) + len(on_one_line) <= width:
+        return [Text(text, "bold").append(on_one_line if at else "", "dim")]
     if len(text) > MOST_LINES * width:
         half = (MOST_LINES * width - len(" ... ") - width) // 2  # unbroken words may waste up to one line
         text = f"{text[:half].rpartition(' ')[0] or text[:half]} ... {text[-half:].partition(' ')[2] or text[-half:]}"
@@ -89,7 +90,7 @@ def _paragraph(text: str, width: int) -> list[Text]:
 
 
 def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
-    """Return the table of the forward pass, with shapes if a value is an array."""
+    """Return the table of the forward pass, with shapes if a value is an array; a call follows the operation of its result."""
     has_shapes = any(line.shape for line in lines)
     columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER), *[Column("shape", WORD)] * has_shapes]
     rows = []
@@ -111,9 +112,9 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
 def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
     """Return the heading of a step: its number, its equation, cut off if it is too long, and the name of the node on the right."""
     equation = notation.equation(", ".join(step.names), step.operation)
-    room = width - _INDENT - len(step.grad_fn) - 2
+    room = width - _INDENT - len(step.grad_fn) - 2  # two spaces between the equation and the node
     if len(equation) > room:
-        equation = f"{equation[: room - 4]} ..."
+        equation = f"{equation[: room - len(' ...')]} ..."
     gap = " " * (width - _INDENT - len(equation) - len(step.grad_fn))
     return Text(f"{number:<{_INDENT}}", "dim").append(equation, "bold").append(gap).append(step.grad_fn, "magenta")
 
@@ -147,15 +148,18 @@ def equation_lines(equation: EquationText, indent: int, left: int, width: int) -
 
 
 def _broken_equation(start: str, sides: Sequence[tuple[str, str]], remark: str, indent: int, width: int) -> list[Text]:
-    """Return an equation with its sides, which have styles, below each other; a side is broken only if it is too long."""
+    """Return the lines of an equation from pairs of side and style, below each other; a side is broken only if it is too long.
+
+    ``start`` is the left side with the equals sign, and ``remark`` is empty or begins with three spaces.
+    """
     lines: list[Text] = []
     if len(start) > width // 2:  # the left side is a line of its own
         lines, start = [Text(start.rstrip())], " " * (indent + 4)
-    room = max(width - len(start), 20)
+    room = max(width - len(start), 20)  # a page that is too narrow gets longer lines
     for i, (side, style) in enumerate(sides):
         for k, piece in enumerate(wrap(side, room, break_long_words=False, break_on_hyphens=False)):
             margin = start if i == k == 0 else f"{' ' * (len(start) - 2)}{'= ' if k == 0 else '  '}"
             lines.append(Text(margin).append(piece, style))
     if remark:
-        lines.append(Text(" " * (len(start) - 3) + remark, "dim"))
+        lines.append(Text(" " * (len(start) - 3) + remark, "dim"))  # below the sides: the remark begins with three spaces
     return lines

@@ -20,6 +20,7 @@ _MOST_DENOMINATOR, _MOST_ARGUMENT = 360, 1_000
 _MOST_SQUARE = 1_000_000
 """The largest number that is searched for square factors; the search takes as many steps as the square root of the number."""
 _MOST_BITS = 256
+"""The largest size of a fraction; a power that is rounded to it has at most 16 times as many bits."""
 _ADJACENT = 4.5e-16
 """The relative distance within which two floats are equal or adjacent."""
 
@@ -53,7 +54,7 @@ def tidy(value: Coefficient) -> Coefficient:
 
 
 def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
-    """Return a power of a number, or ``None`` if it is irrational or has too many digits."""
+    """Return a power of a number, or ``None`` if it is irrational, not real, or has too many digits; 0**-1 is infinite."""
     if isinstance(base, float):
         return base ** to_float(exponent) if base != 0 else None
     if base == 0:

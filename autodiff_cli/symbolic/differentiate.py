@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -72,6 +73,7 @@ class ScalarTracingEvaluator(TracingEvaluator):
         return super().apply(op, arguments, named, node)
 
 
+@dataclass(eq=False, repr=False)
 class Derivatives(CommandResult):
     """The symbolic derivatives of one order of an expression.
 
@@ -89,25 +91,19 @@ class Derivatives(CommandResult):
     command = "diff"
     tables = "autodiff_cli.report.result_tables:formula_tables"
 
-    def __init__(
-        self,
-        expression: str,
-        order: int,
-        trees: Mapping[Term, Syntax],
-        at: Mapping[str, Value] | None = None,
-        values: Mapping[Term, Array] | None = None,
-        matrices: Mapping[Term, MatrixDerivative] | None = None,
-        dims: Mapping[str, tuple[Length, ...]] | None = None,
-    ) -> None:
-        self.expression = expression
-        self.order = order
-        self.trees = dict(trees)
+    expression: str
+    order: int
+    trees: Mapping[Term, Syntax]
+    at: Mapping[str, Value] | None = None
+    values: Mapping[Term, Array] = field(default_factory=dict)
+    matrices: Mapping[Term, MatrixDerivative] = field(default_factory=dict)
+    dims: Mapping[str, tuple[Length, ...]] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    texts: dict[Term, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Write the trees as text."""
         self.texts = {term: unparse(tree) for term, tree in self.trees.items()}
-        self.at = at
-        self.matrices = dict(matrices or {})
-        self.values = dict(values or {})
-        self.dims = dict(dims or {})
-        self.steps: list[Step] = []
 
     def content(self) -> Record:
         """Return the point and the steps, if there are any, and the derivatives, for JSON."""

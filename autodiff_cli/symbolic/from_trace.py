@@ -151,7 +151,7 @@ class _Conversion:
 
 
 def _at_points(condition: Instruction) -> bool:
-    """Return whether a condition can hold only at isolated points."""
+    """Return whether a condition can hold only at isolated points: it is an equality, or one joined by ``and``."""
     work = [condition]
     while work:
         part = work.pop()

@@ -216,6 +216,7 @@ class Algebra:
 
     def _choosing(self, factors: dict[Formula, Exponent], coefficient: Coefficient) -> Formula:
         """Return a product; if a factor is 0 unless a condition holds, apply the condition to the whole product."""
+        # The parts of a ``where`` call are the condition 0, the branch 1 where it holds, and the branch 2 where it does not.
         for branch, zero_branch, operation in ((1, 2, "logical_and"), (2, 1, "logical_or")):
             choices = [b for b, e in factors.items() if b.is_call("where") and e == 1 and b.parts[zero_branch] is self.zero]
             if choices:
@@ -296,11 +297,11 @@ class Algebra:
         return done[formula]
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
-        """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas."""
+        """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas: true or false for numbers."""
         if x.value is not None and y.value is not None:
             return self.symbol("true" if getattr(operator, name)(x.value, y.value) else "false")
         if y is self.zero and x.is_call("relu") and name in ("gt", "le"):
-            x = x.parts[0]
+            x = x.parts[0]  # relu(x) > 0 is x > 0
         if x.is_call("where") and y.value is not None and name in ("eq", "ne"):
             return self._choice_compared(name, x, y)
         return self.call(name, x, y)

@@ -86,11 +86,8 @@ class ShortForms:
         algebra, results = self.algebra, dict[Formula, Formula]()
         for part in in_order([formula]):
             new = algebra.with_parts(part, results)
-            if (
-                new.kind == "sum"
-                and len(new.parts) == 2
-                and all(term is algebra.one or term.is_call("exp") for term, _ in new.parts)
-            ):
+            has_two_terms = new.kind == "sum" and len(new.parts) == 2
+            if has_two_terms and all(term is algebra.one or term.is_call("exp") for term, _ in new.parts):
                 (first, a), (second, b) = new.parts
                 x, y = (algebra.zero if term is algebra.one else term.parts[0] for term in (first, second))
                 new = rewrite(x, y, a, b) or new
@@ -98,7 +95,7 @@ class ShortForms:
         return formula if results[formula] is formula else self._improved(results[formula])
 
     def _as_sigmoid(self, x: Formula, y: Formula, a: Coefficient, b: Coefficient) -> Formula | None:
-        """Write ``a + a*exp(x)`` as ``a/sigmoid(-x)``."""
+        """Write ``a + a*exp(x)`` as ``a/sigmoid(-x)``, or return ``None``; one of ``x`` and ``y`` is 0."""
         if self.algebra.zero not in (x, y) or a != b:
             return None
         return self.algebra.product([(self.algebra.call("sigmoid", self.algebra.sum([(x, -_ONE), (y, -_ONE)])), -_ONE)], a)
@@ -107,7 +104,7 @@ class ShortForms:
         """Write ``a*exp(x) + a*exp(y)`` as ``2*a*cosh((x - y)/2)*exp((x + y)/2)``, and a difference with ``sinh``."""
         half, middle = (self.algebra.sum([(x, _HALF), (y, sign * _HALF)]) for sign in (-1, 1))
         number, _ = self.polynomials.content(half)
-        if abs(a) != abs(b) or number.denominator > 1:
+        if abs(a) != abs(b) or number.denominator > 1:  # a fraction in the argument is not shorter
             return None
         call = self.algebra.call("cosh" if a == b else "sinh", self.algebra.sum([(half, Fraction(1 if number > 0 else -1))]))
         exponential = [] if middle is self.algebra.zero else [(self.algebra.call("exp", middle), _ONE)]

@@ -229,14 +229,18 @@ def in_written_order(names: Sequence[str], program: Syntax) -> list[str]:
 
 
 def _factor(tree: Syntax) -> str:
-    """Return the name that a factor is or is a power of, or an empty text."""
+    """Return the name that a factor is, with a sign or as the base of a power, or an empty text."""
     while tree.kind in ("pow", "neg"):
         tree = tree.children[0]
     return tree.children[0].text if tree.kind == "name" else ""
 
 
 def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
-    """Return the sort key of a factor: constants, variables, sums, functions, and calls such as log(2)."""
+    """Return the sort key of a factor: its rank, the place of its first variable, and the number of its base.
+
+    The ranks are 0 for a constant such as pi, 1 for a variable, 2 for a sum, 3 for a function and a power with a variable in the
+    exponent, and 4 for other numbers such as log(2).
+    """
     inside = exponent.place if isinstance(exponent, Formula) else NOWHERE
     place = min(base.place, inside)
     if place == NOWHERE:
@@ -246,9 +250,8 @@ def _factor_key(base: Formula, exponent: Exponent) -> tuple[int, int, int]:
 
 
 def _term_key(term: Formula) -> tuple[int, Fraction, int, int]:
-    """Return the sort key of a term: higher powers first, numbers last."""
-    factors = term.parts if term.kind == "product" else ((term, Fraction(1)),)
-    powers = [e for base, e in factors if base.kind == "symbol" and base.place < NOWHERE and type(e) is Fraction]
+    """Return the sort key of a term: numbers last, higher powers of variables first, then by first variable and by number."""
+    powers = [e for base, e in factors_of(term) if base.kind == "symbol" and base.place < NOWHERE and type(e) is Fraction]
     return (1 if term.value is not None else 0, -max(powers, default=Fraction(0)), term.place, term.number)
 
 

@@ -80,10 +80,6 @@ class Arrays:
 
     Args:
         names: the names of the leaves, in the order in which they appear in formulas.
-
-    Attributes:
-        algebra: the factory of elementwise formulas.
-        of_symbol: the array of each symbol.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -94,10 +90,7 @@ class Arrays:
         self._new_label = count(1_000).__next__  # labels of stored contractions begin at 0
 
     def _array(self, kind: str, dims: tuple[Length, ...], key: object, formula: Formula | None = None, **attributes: Any) -> Array:
-        """Return the array of a kind that ``key`` tells from others of its kind and dimensions; create it if it is new.
-
-        ``formula`` is that of a map, and ``attributes`` are others of ``Array``; the symmetry of a map or contraction is found.
-        """
+        """Return the array that ``key`` tells from others of its kind and dimensions; create it if new, and find its symmetry."""
         if (kind, dims, key) not in self._known:
             inside = [part[0] if isinstance(part, tuple) else part for part in attributes.get("parts", ())]
             place = formula.place if formula else min((part.symbol.place for part in inside), default=None)
@@ -454,10 +447,7 @@ class Arrays:
         return None
 
     def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
-        """Return factors without identity matrices, one label of which is renamed, unless the result has both labels.
-
-        The diagonal of a triangle becomes ones.
-        """
+        """Return factors without identity matrices, whose labels become one unless the result has both, and triangle diagonals."""
         while True:
             for place, (array, own) in enumerate(factors):
                 rest = [*factors[:place], *factors[place + 1 :]]
@@ -540,11 +530,7 @@ class Arrays:
     def _collected(
         self, factors: Sequence[Factor], labels: Labels, coefficient: Fraction, lengths: Mapping[int, Length]
     ) -> tuple[list[Factor], Fraction]:
-        """Return factors in which powers with equal labels are collected, and the coefficient.
-
-        Factors of opposite signs, ``x - y`` and ``y - x``, are collected too.  A label without a factor has a vector of ones if the
-        result has it, else it is summed over: its length is a factor.
-        """
+        """Return factors in which powers with equal labels are collected, also of ``x - y`` and ``y - x``, and the coefficient."""
         groups: dict[Labels, list[Formula]] = {}
         for array, own in factors:
             if array.kind != "ones":
@@ -565,7 +551,7 @@ class Arrays:
                 result.append((part, own[len(own) - len(part.dims) :]))
         covered = {label for _, own in result for label in own}
         for label in dict.fromkeys([*labels, *(label for _, own in factors for label in own)]):
-            if label not in covered:
+            if label not in covered:  # a sum over ones is the length
                 ones = (self.ones(lengths[label]), (label,)) if label in labels else (self.length(lengths[label]), ())
                 if ones[0].kind == "map":
                     coefficient *= Fraction(ones[0].formula.coefficient)

@@ -53,12 +53,8 @@ class Derivative:
         """Return the derivative of an array from those of the arrays from which it is computed, ``inner``; 0 for a constant."""
         if array in self.of_leaves:
             return self.of_leaves[array]
-        rules = {
-            "product": self._of_product,
-            "inverse": self._of_inverse,
-            "determinant": self._of_determinant,
-            "cholesky": self._of_cholesky,
-        }
+        rules = {"product": self._of_product, "inverse": self._of_inverse, "determinant": self._of_determinant}
+        rules["cholesky"] = self._of_cholesky
         if array.kind in rules and not self.arrays.is_zero(inner[array.parts[0]]):
             return rules[array.kind](array, inner[array.parts[0]])
         terms: list[Array] = []

@@ -80,8 +80,9 @@ def matrix_derivatives(
         writer = Writer(arrays, forms(arrays.algebra))
         trees = {term: writer.tree(array) for term, array in arrays_again.items()}
     trees = {term: with_names(tree, names) for term, tree in trees.items()}
-    check = _Check(expression, names, dims, symmetric)
-    return {term: MatrixDerivative(tree, results[term].dims, check.error(term, tree)) for term, tree in trees.items()}
+    all_dims = {name: dims.get(name, ()) for name in names}
+    errors = {term: _largest_error(expression, term, tree, all_dims, symmetric) for term, tree in trees.items()}
+    return {term: MatrixDerivative(tree, results[term].dims, errors[term]) for term, tree in trees.items()}
 
 
 def random_values(dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str], seed: int) -> dict[str, Any]:
@@ -106,43 +107,35 @@ def random_values(dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[st
     return values
 
 
-class _Check:
-    """Compares formulas with the engine at random values of small shapes."""
+def _largest_error(
+    expression: str, term: Term, tree: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str]
+) -> float:
+    """Return the largest relative difference of a formula ``tree`` from the engine, at random values of small shapes.
 
-    def __init__(
-        self, expression: str, names: Sequence[str], dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str]
-    ) -> None:
-        self.expression = expression
-        self.dims = {name: dims.get(name, ()) for name in names}
-        self.symmetric = symmetric
-
-    def error(self, term: Sequence[str], tree: Syntax) -> float:
-        """Return the largest relative difference of a formula from the engine.
-
-        Raises:
-            NotRecordable: if the formula does not have the numbers of the engine.
-        """
-        errors: list[float] = []
-        for seed in range(_DRAWS):
-            values = random_values(self.dims, self.symmetric, seed)
-            try:
-                computed = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
-                expected = numbers_of_engine(self.expression, term, values)
-                is_inside = np.isfinite(_value(self.expression, values)).all()
-                nearby = numbers_of_engine(self.expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
-            except AutodiffError:
-                continue
-            size = max(np.abs(expected).max(initial=0.0), _SMALLEST)
-            if is_inside and np.isfinite(expected).all() and np.abs(nearby - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
-                errors.append(_error(computed, expected) / size)
-            if errors and (errors[-1] > _LARGEST_ERROR or len(errors) == _AGREEING):
-                break
-        if len(errors) == _AGREEING and max(errors) <= _LARGEST_ERROR:
-            return max(errors)
-        raise NotRecordable(
-            f"no formula was found for the derivative with respect to {', '.join(term)}",
-            hint=f"use grad or hessian with {setting('at')} to compute numbers",
-        )
+    Raises:
+        NotRecordable: if the formula does not have the numbers of the engine.
+    """
+    errors: list[float] = []
+    for seed in range(_DRAWS):
+        values = random_values(dims, symmetric, seed)
+        try:
+            computed = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
+            expected = numbers_of_engine(expression, term, values)
+            is_inside = np.isfinite(_value(expression, values)).all()
+            nearby = numbers_of_engine(expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
+        except AutodiffError:
+            continue
+        size = max(np.abs(expected).max(initial=0.0), _SMALLEST)
+        if is_inside and np.isfinite(expected).all() and np.abs(nearby - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
+            errors.append(_error(computed, expected) / size)
+        if errors and (errors[-1] > _LARGEST_ERROR or len(errors) == _AGREEING):
+            break
+    if len(errors) == _AGREEING and max(errors) <= _LARGEST_ERROR:
+        return max(errors)
+    raise NotRecordable(
+        f"no formula was found for the derivative with respect to {', '.join(term)}",
+        hint=f"use grad or hessian with {setting('at')} to compute numbers",
+    )
 
 
 def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str, Any]) -> Numbers:

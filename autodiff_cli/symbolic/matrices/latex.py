@@ -89,10 +89,7 @@ class _Notation:
         return _Part(whole, ndim)
 
     def _selected(self, node: Syntax, whole: Syntax, ndim: int) -> _Part:
-        """Rewrite an index: a length is written by its name, a row of ``eye`` is a unit vector, and ``none`` makes a column.
-
-        ``whole`` is the node with rewritten children; an element of a name is that of the name itself, which is not bold.
-        """
+        """Rewrite an index, which is ``whole`` with rewritten parts: a length, ``eye(n)[0]``, ``x[:, none]``, or ``x[0]``."""
         base, subscripts = node.children[0], node.children[1].children
         if base.kind == "attribute" and unparse(base.children[1]) == "shape":
             length = str(self.dims[unparse(base.children[0])][int(unparse(subscripts[0]))])

@@ -295,11 +295,8 @@ class Reader(Evaluator):
         return self.arrays.contraction(factors, result)
 
     def _numbered(self, dims: Sequence[_Dimension], factors: list[Factor]) -> int:
-        """Return the label of the number of a place in several dimensions, and add the ``pairs`` that number them to ``factors``.
-
-        Without dimensions, the number has one place.
-        """
-        if not dims:
+        """Return the label of the number of a place in several dimensions, and add the factors that number the places."""
+        if not dims:  # a number has one place
             factors.append((self.arrays.ones(1), self.arrays.new_labels(1)))
             return factors[-1][1][0]
         label, length = dims[0]
@@ -362,10 +359,6 @@ class Reader(Evaluator):
         """Return a power of each element."""
         return self.arrays.map(self.arrays.algebra.product([(array.formula, exponent)]), array.dims)
 
-    def mapped(self, name: str, array: Array) -> Array:
-        """Return a function of each element."""
-        return self.arrays.map(self.arrays.algebra.call(name, array.formula), array.dims)
-
     def norm(self, array: Array, p: Any, dim: Any, keepdim: bool) -> Array:
         """Return the norm of order ``p`` of all elements, or along dimensions; ``None`` and ``"fro"`` are the order 2."""
         order = 2 if p in ("fro", None) else p
@@ -373,7 +366,7 @@ class Reader(Evaluator):
         exponent = Fraction(order).limit_denominator() if is_finite else Fraction(0)
         if not exponent:
             raise NotRecordable("only norms with a finite exponent have a formula", hint=_HINT)
-        elements = array if exponent == 2 else self.mapped("abs", array)
+        elements = array if exponent == 2 else self.arrays.map(self.arrays.algebra.call("abs", array.formula), array.dims)
         return self.power(self.total(self.power(elements, exponent), dim, keepdim), 1 / exponent)
 
     def diagonal(self, array: Array) -> Array:
@@ -443,10 +436,7 @@ def _text(key: slice | Numbers) -> str:
 
 
 def _count(length: Length, key: slice) -> Length:
-    """Return the length of a slice; a dimension whose length is a name, as ``n``, is taken to be longer than the slice.
-
-    Of ``n``, ``2:5`` and ``-3:`` have the length 3, and ``1:-1`` has the length ``n-2``.
-    """
+    """Return the length of a slice; a dimension whose length is a name is taken to be longer than the slice."""
     if str(length).isdecimal():
         return _length(len(range(*key.indices(int(length)))))
     start, stop = key.start or 0, key.stop or 0
@@ -455,9 +445,9 @@ def _count(length: Length, key: slice) -> Length:
             "the length of this slice is not known", hint=f"give numbers as lengths, as in {setting('shape', 'x=9')}"
         )
     if start < 0 or (key.stop is not None and stop > 0):
-        return _length(stop - start)
+        return _length(stop - start)  # 3 for 2:5 and for -3:
     name, _, less = str(length).partition("-")
-    return f"{name}-{int(less or 0) + start - stop}" if start - stop or less else length
+    return f"{name}-{int(less or 0) + start - stop}" if start - stop or less else length  # n-2 for 1:-1
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {

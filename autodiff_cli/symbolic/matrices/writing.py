@@ -56,11 +56,10 @@ class Writer:
         result: dict[str, Syntax] = {}
         for array in self.arrays.of_symbol.values():
             if array.kind == "leaf" and not array.symbol.name.startswith("%"):
+                shape = new_tree("attribute", name_tree(array.symbol.name), new_token("NAME", "shape"))
                 for place, length in enumerate(array.dims):
-                    shape = new_tree("attribute", name_tree(array.symbol.name), new_token("NAME", "shape"))
-                    index = index_tree(shape, number_tree(str(place)))
                     if isinstance(length, str):
-                        result.setdefault(length, index)
+                        result.setdefault(length, index_tree(shape, number_tree(str(place))))
         return result
 
     def tree(self, array: Array) -> Syntax:
@@ -182,10 +181,7 @@ class Writer:
         return number, self.algebra.product([(formula, _ONE)], 1 / number)
 
     def _main(self, term: Formula) -> tuple[Syntax | None, Formula]:
-        """Return the matrix product or the outer product of a term, or ``None``, and its other factors.
-
-        A product of two vectors is a number, and does not count.
-        """
+        """Return the matrix product (not a number) or the outer product of a term, or ``None``, and its other factors."""
         for base, exponent in factors_of(term):
             tree = self.trees.get(base)
             is_dot = tree is not None and tree.kind == "matmul" and unparse(tree.children[0]) in self.columns
@@ -292,10 +288,7 @@ class Writer:
         return list(exponents.items())
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
-        """Return ``x`` and its labels if an array is the sum of ``exp(x)`` or ``x**2`` over some dimensions, else ``None`` twice.
-
-        ``function`` is ``exp`` or ``square``.
-        """
+        """Return ``x`` and its labels if an array is a sum of ``exp(x)``, or ``x**2`` for ``square``, else ``None`` twice."""
         if array.kind != "contraction" or array.coefficient != 1 or len(array.parts) != 1:
             return None, None
         ((factor, labels),) = array.parts
@@ -559,12 +552,10 @@ class _Contraction:
                 return self._replace([vector, matrix], self._call("diag", vector.formula), matrix.labels)
             tree = self._tree(vector.formula)
             if matrix.labels[0] == vector.labels[0]:
-                none = new_tree("none")
-                tree = index_tree(tree, new_tree("slice", new_token("COLON", ":")), none)
+                tree = index_tree(tree, new_tree("slice", new_token("COLON", ":")), new_tree("none"))
                 if array is not None:
-                    return self._replace(
-                        [vector, matrix], self.writer.symbol(new_tree("mul", tree, self._tree(matrix.formula))), matrix.labels
-                    )
+                    scaled = self.writer.symbol(new_tree("mul", tree, self._tree(matrix.formula)))
+                    return self._replace([vector, matrix], scaled, matrix.labels)
             product = self.algebra.product([(self.writer.symbol(tree), _ONE), (matrix.formula, _ONE)])
             return self._replace([vector, matrix], product, matrix.labels)
         return False
@@ -661,10 +652,7 @@ def _with_first_scaled(product: Syntax, factors: Sequence[Syntax], is_negative: 
 
 
 def _product(left: Syntax, right: Syntax, left_dims: int, right_dims: int, symmetric: Container[str]) -> Syntax:
-    """Return ``left @ right``, or ``solve`` in place of a product of an inverse and a vector, which ``left`` or ``right`` is.
-
-    The factors have 1 or 2 dimensions; ``symmetric`` contains the texts of symmetric matrices.
-    """
+    """Return ``left @ right``, or the solution of a system of equations in place of a product of an inverse and a vector."""
     if right.kind == "conditional" and [unparse(right.children[i]) for i in (0, 2)] == ["1", "0"]:
         right = right.children[1]  # a condition is 1 or 0
     if right_dims == 1 and _is_call(left, "inv"):
