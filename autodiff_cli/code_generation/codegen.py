@@ -176,7 +176,7 @@ class Code:
         operator = OPERATORS[name]
         text = f"{self._text(x, operator.level)}{operator.text}{self._text(y, operator.level + 1)}"
         may_divide_by_zero = name not in ("add", "sub") and (type(y) is Instruction or y == 0)
-        return self._guarded(text) if may_divide_by_zero and self._guards else Fragment(text, operator.level)
+        return Fragment(f"_defined(lambda: {text})") if may_divide_by_zero and self._guards else Fragment(text, operator.level)
 
     def _product(self, x: Operand, y: Operand) -> Fragment:
         """Return a product as text, with numbers first (``2*x``), inverses as divisions (``x/y``) and no redundant brackets."""
@@ -202,13 +202,8 @@ class Code:
 
     @property
     def _guards(self) -> bool:
-        """Whether the code must catch errors, because Python arithmetic may raise errors in branches that are not selected."""
+        """Whether the helper ``_defined`` must catch errors, which Python may raise in branches that are not selected."""
         return self.chooses and self.target.raises
-
-    @staticmethod
-    def _guarded(text: str) -> Fragment:
-        """Return an expression whose errors are caught, so that its value is inf or nan."""
-        return Fragment(f"_defined(lambda: {text})")
 
     def _call(self, name: str, operands: Sequence[Operand], statics: Sequence[float] = ()) -> Fragment:
         """Return a call of a function of the language; ``statics`` are its arguments after the operands."""
@@ -234,7 +229,7 @@ class Code:
             return self._call("sqrt", [base])
         if constant == -1:
             text = f"{self._text(1)}/{self._text(base, precedence.POWER)}"
-            return self._guarded(text) if self._guards else Fragment(text, precedence.PRODUCT)
+            return Fragment(f"_defined(lambda: {text})") if self._guards else Fragment(text, precedence.PRODUCT)
         atom, arguments = self._text(base, precedence.ATOM), (self._text(base), self._text(exponent))
         # A call of pow costs more than two products.  In Python, a product becomes inf where a power raises an error.
         most_factors = 3 if self.target.power else 2 if self._guards else 0

@@ -38,10 +38,7 @@ def _derivative(symbol: str, term: Sequence[str]) -> str:
 
 
 def _equations(left: str, program: Syntax) -> list[str]:
-    """Return the equations of a program: one for each assignment, then ``left`` with the result; other statements have none.
-
-    The name of an assignment that is the last statement is left out.
-    """
+    """Return the equations of a program: one for each assignment but the last statement, then ``left = result``."""
     *before, last = program.children
     if last.kind == "assignment":
         last = last.children[1]

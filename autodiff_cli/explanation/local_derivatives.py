@@ -77,8 +77,7 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormul
 def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, str]:
     """Split a list of formulas, one for each tensor of the function, and assign them to the parameters ``by`` of the primitive.
 
-    The primitive may take fewer tensors than the function.  A single formula, or one that only looks like a list, belongs to the
-    first parameter; otherwise, formulas whose number fits neither are left out.
+    The primitive may take fewer tensors than the function.  Formulas whose number fits neither are left out.
     """
     parts = split_outside_brackets(text)
     if len(parts) == len(by):

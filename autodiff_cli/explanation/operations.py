@@ -215,10 +215,7 @@ def saved(node: Node) -> Mapping[str, Any]:
 
 
 def _selected(node: Node) -> Edge | None:
-    """Return the input that a ``where`` node selects for all elements; ``None`` for other nodes, and if this is not known.
-
-    VJP rules contain such nodes as guards against division by zero.
-    """
+    """Return the input that a ``where`` node, such as a guard in a VJP rule, selects for all elements; ``None`` without one."""
     if node.primitive is None or node.primitive.name != "where":
         return None
     condition = saved(node).get("condition")

@@ -203,13 +203,10 @@ _WORDS = {
 
 
 def in_words(node: Node, to: str) -> str | None:
-    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown.
-
-    Words with a shape or a number of elements mean the first differentiable input, whose shape is that of its only output.
-    """
+    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     edge = next((edge for edge in node._edges if edge is not None), None)
-    shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape
+    shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape  # of the first differentiable input
     elements_of_mean = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)  # a result without elements has a mean of all
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=elements_of_mean)

@@ -148,10 +148,7 @@ def equation_lines(equation: EquationText, indent: int, left: int, width: int) -
 
 
 def _broken_equation(start: str, sides: Sequence[tuple[str, str]], remark: str, indent: int, width: int) -> list[Text]:
-    """Return the lines of an equation from pairs of side and style, below each other; a side is broken only if it is too long.
-
-    ``start`` is the left side with the equals sign, and ``remark`` is empty or begins with three spaces.
-    """
+    """Return an equation with its sides, which have styles, below each other; a side is broken only if it is too long."""
     lines: list[Text] = []
     if len(start) > width // 2:  # the left side is a line of its own
         lines, start = [Text(start.rstrip())], " " * (indent + 4)

@@ -62,11 +62,7 @@ class ScalarTracingEvaluator(TracingEvaluator):
     """
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function of the language.
-
-        Raises:
-            NotRecordable: if the function takes arrays, but its arguments are tracers of scalars.
-        """
+        """Apply a function; raise ``NotRecordable`` if it takes arrays, but its arguments are tracers of scalars."""
         if takes_array(op) and is_of_scalars((*arguments, *named.values())):
             hint = f"{_HINTS.get(op.name, '')}{_ARRAYS}"
             raise NotRecordable(f"'{op.name}' takes an array, but variables are scalars here", hint=hint)

@@ -188,9 +188,7 @@ class _Builder:
     def _negated_sum(self, factors: Sequence[tuple[Formula, Exponent]]) -> Formula | None:
         """Return the factor that absorbs a negative sign, or ``None``: the only sum, ``-(x - m)/s`` becomes ``(m - x)/s``."""
         sums = [base for base, exponent in factors if base.kind == "sum" and exponent == 1]
-        if len(sums) != 1 or not any(count < 0 for _, count in sums[0].parts):
-            return None
-        return sums[0]
+        return sums[0] if len(sums) == 1 and any(count < 0 for _, count in sums[0].parts) else None
 
     def _power(self, base: Formula, exponent: Exponent) -> Syntax:
         """Return a power such as ``sqrt(x)``, ``x**1.5``, ``x**(1/3)`` or ``x**n``."""

@@ -560,10 +560,7 @@ class Arrays:
         return result, coefficient
 
     def _interned(self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]) -> Array:
-        """Return the one object of a contraction, whatever the order of its factors and the names of its labels.
-
-        Of all orders of equal arrays and all transposes of symmetric ones, it has that with the smallest labels, numbered from 0.
-        """
+        """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""
 
         def place(factor: Factor) -> tuple[int, list[int]]:  # labels that are summed over come after those of the result
             return factor[0].symbol.number, [labels.index(label) if label in labels else len(labels) for label in factor[1]]
@@ -571,7 +568,8 @@ class Arrays:
         factors = sorted(factors, key=place)
         arrays = [array for array, _ in factors]
         orders = permutations(factors) if len(factors) <= _MOST_ORDERS else iter([tuple(factors)])
-        best: tuple[Labels, tuple[Factor, ...]] | None = None  # the labels of the result, and the factors
+        # The labels of the result, and the factors: those with the smallest labels of all orders and transposes of equal arrays.
+        best: tuple[Labels, tuple[Factor, ...]] | None = None
         for order in orders:
             if [array for array, _ in order] != arrays:
                 continue

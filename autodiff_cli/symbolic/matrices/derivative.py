@@ -72,8 +72,7 @@ class Derivative:
         atoms = [atom for atom in arrays.atoms(array.formula) if not arrays.is_zero(inner[atom])]
         for atom, slope in zip(atoms, self._slopes(array.formula, [atom.symbol for atom in atoms]), strict=True):
             own, wrt = arrays.labels(array), arrays.new_labels(len(self.dims))
-            slope_dims = arrays.broadcast(atom.dims for atom in arrays.atoms(slope))
-            slope_map = arrays.map(slope, slope_dims)
+            slope_map = arrays.map(slope, arrays.broadcast(atom.dims for atom in arrays.atoms(slope)))
             factors = [(slope_map, arrays.aligned(slope_map, own, array.dims))]
             factors.append((inner[atom], arrays.aligned(atom, own, array.dims) + wrt))
             factors += [(arrays.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]

@@ -110,11 +110,7 @@ def random_values(dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[st
 def _largest_error(
     expression: str, term: Term, tree: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str]
 ) -> float:
-    """Return the largest relative difference of a formula ``tree`` from the engine, at random values of small shapes.
-
-    Raises:
-        NotRecordable: if the formula does not have the numbers of the engine.
-    """
+    """Return the largest relative difference of a formula ``tree`` from the engine at random values, or raise ``NotRecordable``."""
     errors: list[float] = []
     for seed in range(_DRAWS):
         values = random_values(dims, symmetric, seed)
@@ -127,7 +123,8 @@ def _largest_error(
             continue
         size = max(np.abs(expected).max(initial=0.0), _SMALLEST)
         if is_inside and np.isfinite(expected).all() and np.abs(nearby - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
-            errors.append(_error(computed, expected) / size)
+            difference = np.abs(computed - expected).max(initial=0.0) if computed.shape == expected.shape else math.inf
+            errors.append(float(difference / size))
         if errors and (errors[-1] > _LARGEST_ERROR or len(errors) == _AGREEING):
             break
     if len(errors) == _AGREEING and max(errors) <= _LARGEST_ERROR:
@@ -157,11 +154,6 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
     for name in term:
         block = block[name]
     return np.asarray(block, dtype=np.float64)
-
-
-def _error(computed: Numbers, expected: Numbers) -> float:
-    """Return the largest difference, which is infinite if the shapes are different."""
-    return float(np.abs(computed - expected).max(initial=0.0)) if computed.shape == expected.shape else float("inf")
 
 
 def _value(text: str, values: Mapping[str, Any]) -> Any:

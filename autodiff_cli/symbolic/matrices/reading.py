@@ -416,11 +416,7 @@ def _quotient(length: Length, divisor: Length) -> Length:
 
 
 def _shortest_equal(before: Sequence[_Dimension], after: Sequence[_Dimension]) -> tuple[Sequence[_Dimension], Sequence[_Dimension]]:
-    """Return the fewest first dimensions of two shapes that have equal numbers of places.
-
-    Raises:
-        NotRecordable: if there are none.
-    """
+    """Return the fewest first dimensions of two shapes that have equal numbers of places; without any, raise ``NotRecordable``."""
     for i, j in sorted(product(range(len(before) + 1), range(len(after) + 1)), key=sum)[1:]:
         if length_product(length for _, length in before[:i]) == length_product(length for _, length in after[:j]):
             return before[:i], after[:j]

@@ -108,7 +108,10 @@ class Writer:
 
     def _sum_tree(self, terms: Sequence[Array]) -> Syntax:
         """Return the expression of a sum of arrays."""
-        return self.formula_tree(self._common_products([self._term(term) for term in self._without_ones(terms)]))
+        shorter = [self.arrays.without_leading_ones(term) for term in terms]
+        if any(one is other for one, other in zip(terms, shorter, strict=True)):  # it has all dimensions: the others broadcast
+            terms = shorter
+        return self.formula_tree(self._common_products([self._term(term) for term in terms]))
 
     def length(self, length: Length) -> Syntax:
         """Return the expression of a length."""
@@ -124,11 +127,6 @@ class Writer:
     def _term(self, array: Array) -> Formula:
         """Return an array as numbers times the symbol of an expression."""
         return _Contraction(self, array).formula if array.kind == "contraction" else array.formula
-
-    def _without_ones(self, terms: Sequence[Array]) -> Sequence[Array]:
-        """Leave out the ones that broadcasting replaces, if a term of a sum has all dimensions without them."""
-        results = [self.arrays.without_leading_ones(term) for term in terms]
-        return results if any(one is other for one, other in zip(terms, results, strict=True)) else terms
 
     def _common_products(self, terms: Sequence[Formula]) -> Formula:
         """Return a sum of terms, in which matrix products with an equal factor are joined: ``(A + A.T) @ x``."""
@@ -305,15 +303,12 @@ class Writer:
 class _Contraction:
     """The expression of one contraction, found by joining two factors after another.
 
-    Attributes:
-        labels: the labels of the result.
-        lengths: the length of each label.
-        scalars, pieces: the factors without and with labels that are not joined yet.
-        formula: the expression, as numbers times the symbol of an expression.
+    ``labels`` are those of the result, and ``scalars`` and ``pieces`` the factors without and with labels that are not joined yet.
     """
 
     def __init__(self, writer: Writer, array: Array) -> None:
         self.writer = writer
+        self._tree = writer.formula_tree
         self.arrays = writer.arrays
         self.algebra = writer.algebra
         self.labels = array.labels
@@ -375,9 +370,6 @@ class _Contraction:
             self.scalars.append(formula)
         return True
 
-    def _tree(self, formula: Formula) -> Syntax:
-        return self.writer.formula_tree(formula)
-
     def _factor(self, formula: Formula) -> Syntax:
         """Return the tree of a factor without its number, which is added to ``scalars``."""
         number, rest = self.writer.without_number(formula)
@@ -410,11 +402,7 @@ class _Contraction:
         return False
 
     def _reshape(self, most: int = 2) -> bool:
-        """Write a factor whose dimension is split into pairs, or whose dimensions are joined to pairs, in another shape.
-
-        Args:
-            most: the largest number of dimensions of that shape.
-        """
+        """Write a factor of which pairs split or join dimensions in another shape, of at most ``most`` dimensions."""
         for pairs in self._pairs():
             number, *both = pairs.labels
             for piece in self.pieces:
@@ -481,7 +469,8 @@ class _Contraction:
             free = [label for label in piece.labels if label not in self.labels and self._uses(label) == 1]
             if len(free) == len(piece.labels) > 0:
                 name = "mean" if self._remove_divisor(piece.labels) else "sum"
-                return self._replace([piece], self._total_of(name, piece.formula), ())
+                number, inner = self.writer.without_number(piece.formula)
+                return self._replace([piece], self.algebra.product([(self._call(name, inner), _ONE)], number), ())
             if free:
                 place = number_tree(str(piece.labels.index(free[0])))
                 tree = call_tree("sum", self._tree(piece.formula), place)
@@ -498,16 +487,8 @@ class _Contraction:
         self.scalars = [scalar for scalar in self.scalars if scalar not in divisors]
         return True
 
-    def _total_of(self, name: str, formula: Formula) -> Formula:
-        """Return the function ``sum`` or ``mean`` of all elements, with a number of the formula outside."""
-        number, inner = self.writer.without_number(formula)
-        return self.algebra.product([(self._call(name, inner), _ONE)], number)
-
     def _factors_of_matmul(self) -> tuple[_Piece, _Piece, int] | None:
-        """Return two factors, and the one label that they share and that is summed over; ``None`` if there are none.
-
-        Vectors come first, then factors with few transposes, then those in the order of the result.
-        """
+        """Return two factors, and the one label that they share and that is summed over; ``None`` if there are none."""
         candidates: list[tuple[tuple[int, int, bool], _Piece, _Piece, int]] = []
         for first, second in permutations(self.pieces, 2):
             common = [label for label in first.labels if label in second.labels]
@@ -515,6 +496,7 @@ class _Contraction:
                 continue
             transposes = [first.labels[-1] != common[0], second.labels[0] != common[0]]
             outer = tuple(label for label in (*first.labels, *second.labels) if label not in common)
+            # Vectors come first, then products with few transposes, then those in the order of the result.
             order = (len(first.labels) + len(second.labels), sum(transposes), outer != self.labels)
             candidates.append((order, first, second, common[0]))
         return min(candidates, key=lambda candidate: candidate[0])[1:] if candidates else None
@@ -694,14 +676,12 @@ def _transposed_factor(tree: Syntax, symmetric: Container[str]) -> Syntax:
         return tree.children[0]
     if tree.kind == "neg":
         return new_tree("neg", _transposed_factor(tree.children[0], symmetric))
-    if _is_call(tree, "outer"):
-        return call_tree("outer", *reversed(tree.children[1].children))
-    if _is_call(tree, "diag") or _is_call(tree, "eye"):
+    name = tree.children[0].text if tree.kind == "call" else ""
+    if name in ("diag", "eye"):
         return tree
-    if _is_call(tree, "tril") or _is_call(tree, "triu"):
-        return call_tree("triu" if _is_call(tree, "tril") else "tril", transposed(tree.children[1].children[0], symmetric))
-    if _is_call(tree, "ones"):
-        return call_tree("ones", *reversed(tree.children[1].children))
-    if _is_call(tree, "inv"):
-        return call_tree("inv", transposed(tree.children[1].children[0], symmetric))
+    if name in ("outer", "ones"):
+        return call_tree(name, *reversed(tree.children[1].children))
+    if name in ("tril", "triu", "inv"):
+        other = {"tril": "triu", "triu": "tril"}.get(name, name)
+        return call_tree(other, transposed(tree.children[1].children[0], symmetric))
     return new_tree("attribute", tree, new_token("NAME", "T"))
