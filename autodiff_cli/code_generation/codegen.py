@@ -263,7 +263,7 @@ class Code:
         )
 
     def _condition(self, operand: Operand, level: int) -> str:
-        """Convert an operand to a condition; a number is compared with 0."""
+        """Return an operand as a condition, in brackets if its precedence is lower than ``level``; a number is compared with 0."""
         operand = resolved(operand)
         if type(operand) is Instruction and not is_boolean(operand):
             text = f"{self._text(operand, precedence.SUM)} != {self._text(0)}"

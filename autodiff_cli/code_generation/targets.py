@@ -86,7 +86,7 @@ def _read(name: str) -> Target:
 
 
 def _calls(table: Mapping[str, str]) -> dict[str, str]:
-    """Return the template of each function; a table has the functions by template, where ``{name}`` stands for the function."""
+    """Return the template of each function; a table has names with spaces between them by template, with ``{name}`` for each."""
     return {each: call.replace("{name}", each) for call, names in table.items() for each in names.split()}
 
 

@@ -198,7 +198,7 @@ def number_of(tree: Syntax) -> float | None:
 
 
 def number(value: float) -> Syntax:
-    """Return the syntax tree of a number."""
+    """Return the syntax tree of a number: an integer below 1e15 has no point, and a negative number is a negation."""
     size = abs(value)
     if math.isfinite(value):
         tree = number_tree(str(int(size)) if size == int(size) and size < 1e15 else repr(float(size)))

@@ -107,7 +107,7 @@ class TensorNames:
         self._values.setdefault(edge, value)
 
     def keep_tensor(self, tensor: Tensor | None) -> None:
-        """Store the value of a tensor, unless a value is already stored."""
+        """Store the value of a recorded tensor, unless a value is already stored; ignore leaves, constants and ``None``."""
         if tensor is not None and tensor._edge is not None:
             self.keep(tensor._edge, tensor._data)
 

@@ -134,7 +134,7 @@ def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
 
 
 def equation_lines(equation: EquationText, indent: int, left: int, width: int) -> list[Text]:
-    """Return the lines of an equation with its equals sign at ``left``: a single line if it fits, else a line for each side."""
+    """Return the lines of an equation with ``=`` at ``left`` (the + of ``+=`` is before it): one if it fits, else one a side."""
     start = f"{' ' * indent}{equation.left:<{left - equation.adds}} {'+' * equation.adds}= "
     remark = f"   {equation.remark.replace('`', '')}" if equation.remark else ""
     styles = [*[""] * (len(equation.sides) - 1), "bold cyan"]

@@ -290,7 +290,7 @@ def _array_derivatives(
 def dimensions(
     names: Sequence[str], values: Mapping[str, Any], shape: Mapping[str, str | Sequence[Length]], symmetric: Sequence[str]
 ) -> dict[str, tuple[Length, ...]]:
-    """Return the dimensions of vectors and matrices from their values and the options; ``diff`` describes both, and the errors."""
+    """Return the dimensions of names from their values and the options of ``diff``; a symmetric name alone is ``n`` by ``n``."""
     for name in (*values, *shape, *symmetric):
         if name not in names:
             raise UnknownName(f"the expression has no variable '{name}'", hint=suggestion(name, names))

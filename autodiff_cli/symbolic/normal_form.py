@@ -271,7 +271,7 @@ class Algebra:
         return ("call", name, Fraction(1), arguments) in self._known
 
     def with_parts(self, formula: Formula, parts: Mapping[Formula, Formula]) -> Formula:
-        """Return a formula in which other formulas replace its direct parts."""
+        """Return a formula whose direct parts are replaced by those to which ``parts`` maps them; it must contain all of them."""
         if formula.kind == "sum":
             return self.sum([(parts[term], count) for term, count in formula.parts])
         if formula.kind == "product":
@@ -349,7 +349,7 @@ class Algebra:
         return self.call("logical_not", condition)
 
     def choice(self, condition: Formula, x: Formula, y: Formula) -> Formula:
-        """Return the formula of ``x if condition else y``."""
+        """Return the formula of ``x if condition else y``, which is a branch where the condition is known or does not matter."""
         if condition.kind == "symbol" and condition.name in ("true", "false"):
             return x if condition.name == "true" else y
         if condition.is_call("logical_not", "le", "ge", "ne"):

@@ -168,7 +168,7 @@ class PartReader(Reader):
         return (inner, rule) if inner == "scale" or op.name != "matmul" else None
 
     def _rule(self, op: FunctionInfo, operands: Sequence[Any]) -> str:
-        """Return the name of the rule of an operation."""
+        """Return the name of the rule of an operation, with ``chain rule`` if an operand is a part."""
         if op.name in _RULES:
             return _RULES[op.name]
         rule = f"rule of {op.name}"

@@ -41,7 +41,7 @@ class Polynomials:
     # Factors
 
     def factors(self, formula: Formula) -> tuple[Fraction, dict[Formula, Fraction]]:
-        """Return the coefficient of a formula and the exponents of its bases."""
+        """Return the coefficient of a formula and the exponents of its bases, which have no numeric factors."""
         coefficient = formula.coefficient
         exponents: dict[Formula, Fraction] = {}
         for base, exponent in factors_of(formula):

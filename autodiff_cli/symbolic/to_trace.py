@@ -45,7 +45,7 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
 def _value(
     node: Formula, values: Mapping[Formula, TracedValue], variables: Mapping[str, Tensor], private: Mapping[str, TensorFunction]
 ) -> TracedValue:
-    """Compute a formula from the values of its parts; ``private`` contains the functions that the language does not have."""
+    """Compute a formula from the values of its parts; ``private`` has, by name, the functions that the language does not have."""
     if node.kind == "symbol":
         return variables[node.name] if node.name in variables else _NAMED[node.name]
     if node.kind == "sum":
@@ -72,7 +72,7 @@ def _times(count: Coefficient, value: TracedValue) -> TracedValue:
 
 
 def _power(base: TracedValue, exponent: Exponent, values: Mapping[Formula, TracedValue]) -> TracedValue:
-    """Return a power; ``values`` contains the value of the exponent if the exponent is a formula."""
+    """Return a power, inf or nan where Python raises an error; ``values`` has the value of an exponent that is a formula."""
     if exponent == 1:
         return base
     power = values[exponent] if isinstance(exponent, Formula) else to_float(exponent)
