@@ -146,7 +146,7 @@ class Arrays:
         name, _, less = str(length).partition("-")
         if less:
             return self.map(self.algebra.sum([(self.length(name).formula, Fraction(1)), (self.algebra.one, -Fraction(less))]), ())
-        array = self.number(Fraction(length)) if isinstance(length, int) else self._array("length", (), length)
+        array = self.number(Fraction(length)) if isinstance(length, int) else self._array("length", (), length)  # an int is 1
         self._lengths[array] = length
         return array
 
@@ -540,7 +540,7 @@ class Arrays:
         for own, formulas in groups.items():
             for place, formula in enumerate(formulas):
                 opposite = self.algebra.sum([(formula, -Fraction(1))])
-                if opposite in formulas[:place]:
+                if opposite in formulas[:place]:  # both get the form whose first term is positive
                     first = min(formula, opposite, key=lambda one: one.parts[0][1] < 0)
                     formulas[place] = formulas[formulas.index(opposite)] = first
                     coefficient = -coefficient

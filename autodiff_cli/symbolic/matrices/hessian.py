@@ -39,9 +39,8 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
     if not any(np.ndim(values[name]) for name in by) or sum(sizes[name] for name in by) * sum(sizes.values()) < least:
         return None
     dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}
-    # The lengths have names, not numbers, so that the formula is checked with short arrays.
     second = [term for term in terms(by, 2) if len(term) == 2]
-    try:
+    try:  # the lengths in dims are names, so that the formula is checked with short arrays
         derivatives = matrix_derivatives(expression, list(values), second, dims, forms=AccurateForms)
     except AutodiffError:
         return None

@@ -92,13 +92,14 @@ class _Notation:
         """Rewrite an index, which is ``whole`` with rewritten parts: a length, ``eye(n)[0]``, ``x[:, none]``, or ``x[0]``."""
         base, subscripts = node.children[0], node.children[1].children
         if base.kind == "attribute" and unparse(base.children[1]) == "shape":
-            length = str(self.dims[unparse(base.children[0])][int(unparse(subscripts[0]))])
+            length = str(self.dims[unparse(base.children[0])][int(unparse(subscripts[0]))])  # x.shape[0] is n or 3
             return _Part(number_tree(length) if length.isdecimal() else name_tree(length), 0)
-        if any(subscript.kind == "none" for subscript in subscripts):
+        if any(subscript.kind == "none" for subscript in subscripts):  # x[:, none] is a column, and x[none, :] a row
             return _Part(whole.children[0], ndim, subscripts[-1].kind == "none")
         if unparse(base).startswith("eye"):
             return _Part(name_tree(rf"$\mathbf{{e}}_{{{unparse(subscripts[0])}}}"), ndim)
-        return _Part(whole if ndim else index_tree(base, *subscripts), ndim) if base.kind == "name" else _Part(whole, ndim)
+        is_element = base.kind == "name" and not ndim  # the name of an array is bold, but not in x[0]
+        return _Part(index_tree(base, *subscripts) if is_element else whole, ndim)
 
     def _call(self, name: str, operands: Sequence[Syntax], ndim: int) -> _Part:
         """Rewrite a call of a function or a method: with a notation of its own, or as a call, which keeps a column a column."""

@@ -341,14 +341,14 @@ class _Contraction:
                     continue
                 if total is None or own is None or len(over) != 1:
                     continue
-                if next(i for i, label in enumerate(own) if label not in total.labels) != over[0]:
+                if next(i for i, label in enumerate(own) if label not in total.labels) != over[0]:  # a sum over another dimension
                     continue
                 call = call_tree("softmax", self._tree(argument), *([number_tree(str(over[0]))] if len(labels) > 1 else []))
                 symbol = self.writer.symbol(call)
                 result[place] = (Array("map", factor.dims, symbol, symbol), labels)
                 result.remove((below, others))
-                rest = self.algebra.product([(base, exponent + 1)])
-                result += [] if exponent == -1 else [(self.arrays.map(rest, below.dims), others)]
+                if exponent != -1:
+                    result.append((self.arrays.map(self.algebra.product([(base, exponent + 1)]), below.dims), others))
                 return self._with_softmax(result)
         return result
 
@@ -446,7 +446,7 @@ class _Contraction:
             if first.labels != second.labels and len(first.labels) > 2:
                 continue
             inner = [label for label in first.labels if self._is_inner(label)]
-            if inner and (len(inner) < len(first.labels) or len(inner) == 1):
+            if inner and (len(inner) < len(first.labels) or len(inner) == 1):  # this is a product of matrices or vectors
                 continue
             other = second.formula if second.labels == first.labels else self._transposed(second.formula)
             product = self.algebra.product([(first.formula, _ONE), (other, _ONE)])
