@@ -53,15 +53,15 @@ BUDGETS = {
     "nn": 281,
     "notes": 2143,
     "numerics": 4254,
-    "ops": 4846,
+    "ops": 4844,
     "optim": 326,
     "plotting": 2130,
     "precise": 2205,
     "report": 1553,
     "root": 1611,
     "script": 1532,
-    "solvers": 12739,
-    "symbolic": 5216,
+    "solvers": 12785,
+    "symbolic": 5191,
     "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

@@ -187,6 +187,15 @@ def test_integrals_with_singularities_inside(x: float) -> None:
     assert result.value == pytest.approx(((1 + x) ** 0.7 + (1 - x) ** 0.7) / 0.7, rel=1e-14)
 
 
+def test_many_integrals_with_kinks_are_split_together() -> None:
+    """One by one, in many digits, they take minutes."""
+    x = np.linspace(0.01, 0.99, 60)
+    result = ad.evaluate("sum(integral(t=0..1, abs(sin(20*t) - x)))", {"x": x})
+    t, width = np.arange(0.5, 200_000) / 200_000, 1 / 200_000
+    np.testing.assert_allclose(result.value, sum(width * np.abs(np.sin(20 * t) - one).sum() for one in x), rtol=1e-8)
+    np.testing.assert_allclose(result.grad["x"], [np.sign(one - np.sin(20 * t)).sum() * width for one in x], atol=1e-4)
+
+
 @pytest.mark.exhaustive
 def test_an_integral_with_a_smooth_kink_inside() -> None:
     result = ad.evaluate("integral(t=-1..1, abs(t - x)**3)", {"x": 0.25}, order=2)

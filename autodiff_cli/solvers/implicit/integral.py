@@ -19,18 +19,22 @@ from autodiff_cli.errors import NoValue
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.implicit.components import Components, replayed
 from autodiff_cli.solvers.implicit.notation import definition_tree
+from autodiff_cli.solvers.implicit.singular import SingularIntegral, roughest
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Vector
+    from autodiff_cli.arrays import Mask, Matrix, Vector
     from autodiff_cli.autograd.dtypes import Array
     from autodiff_cli.language.tree import Syntax
     from autodiff_cli.precise.arithmetic import Arithmetic
-    from autodiff_cli.solvers.implicit.singular import SingularIntegral
 
-ACCURACY = 1.2e-14
-"""The error, relative to the integral, that the quadrature asks for."""
+ACCURACY, MOST_LEVELS = 1.2e-14, 8
+"""The error of an integral, relative to it, that is asked for, and the level with most nodes, each with twice those before."""
 ACCEPTED = 1e-10
 """The largest relative error of an integral with a value."""
+MOST_PARTS = 100
+"""The largest number of parts, on average, of integrals that are split at kinks."""
+MOST_CANCELLATION = 30
+"""The largest sum of the sizes of parts, relative to their sum, at which the sum keeps its digits."""
 _MOST_DIGITS = 150
 """The digits of an integral in an arithmetic with more: difference quotients of order 2 with steps of 1e-30 leave 50 of them."""
 
@@ -80,28 +84,67 @@ class Integral(Components):
         proper = np.flatnonzero((columns[0] != columns[1]) & ~undefined)
         with np.errstate(all="ignore"):
             if len(proper):
-                result[proper] = self._integrals(*(column[proper] for column in columns))
+                result[proper] = self._integrals(np.array(columns)[:, proper])
         result[undefined] = np.nan
         kind = np.result_type(*arrays, np.float32)
         return np.asarray(result.reshape(1, *arrays[0].shape), kind)
 
-    def _integrals(self, low: Vector, high: Vector, *parameters: Vector) -> Vector:
-        """Return many integrals by double-exponential quadrature; those that it does not compute accurately, one by one."""
+    def _integrals(self, ranges: Matrix) -> Vector:
+        """Return many integrals, whose limits and parameters are columns; nan for those without a value.
 
-        def integrand(t: Array, *values: Array) -> Array:
-            result: Array = np.zeros(t.shape) + self._at(t, values)  # a new array, because SciPy changes it
-            return result
-
-        quadrature = library("scipy.integrate", "integral").tanhsinh
-        result = quadrature(integrand, low, high, args=parameters, rtol=ACCURACY, maxlevel=8)
-        values = np.array(result.integral)
-        is_accurate = np.isfinite(values) & (np.abs(result.error) <= 10 * ACCURACY * np.abs(values))
-        for i in np.flatnonzero(~(is_accurate | (result.success & np.isfinite(values)))):
+        Ranges that are not integrated accurately are split at kinks.  Those without a kink, and those whose parts cancel, are
+        integrated in many digits, one by one.
+        """
+        result, size = np.zeros((2, ranges.shape[1]))  # the sums of the parts, and of their absolute values
+        is_left, owners, pieces = np.zeros(len(result), bool), np.arange(len(result)), ranges
+        count = 0  # of parts
+        while len(owners):
+            parts, is_accurate = self._quadratures(size[owners], *pieces)
+            np.add.at(result, owners, np.where(is_accurate, parts, 0.0))
+            np.add.at(size, owners, np.where(is_accurate, np.abs(parts), 0.0))
+            pieces, owners = pieces[:, ~is_accurate], owners[~is_accurate]
+            kinks = self._kinks(*pieces)
+            count += len(parts)
+            has_kink = np.isfinite(kinks) & (count <= MOST_PARTS * len(result))
+            is_left[owners[~has_kink]] = True
+            low, high, *parameters = pieces[:, has_kink]
+            pieces = np.hstack([[low, kinks[has_kink], *parameters], [kinks[has_kink], high, *parameters]])
+            owners = np.tile(owners[has_kink], 2)
+        for i in np.flatnonzero(is_left | (size > MOST_CANCELLATION * np.abs(result))):
             try:
-                values[i] = self.alone(np.array([low[i], high[i], *(parameter[i] for parameter in parameters)]))
+                result[i] = self.alone(ranges[:, i])
             except NoValue:
-                values[i] = np.nan
-        return values
+                result[i] = np.nan if is_left[i] else result[i]
+        return result
+
+    def _quadratures(self, size: Vector, low: Vector, high: Vector, *parameters: Vector) -> tuple[Vector, Mask]:
+        """Return many integrals by double-exponential quadrature, and which are accurate relative to themselves or to ``size``.
+
+        Two levels of nodes must agree, because SciPy's estimate of the error may be far too small for an integrand with kinks.
+        """
+        quadrature = library("scipy.integrate", "integral").tanhsinh
+        values, is_accurate, left = np.full(len(low), np.nan), np.zeros(len(low), bool), np.arange(len(low))
+        for level in range(2, MOST_LEVELS + 1):
+            start, end, *own = (column[left] for column in (low, high, *parameters))
+            finer = np.array(quadrature(self._values, start, end, args=(*own,), minlevel=level, maxlevel=level).integral)
+            is_accurate[left] = np.abs(finer - values[left]) <= 10 * ACCURACY * np.maximum(np.abs(finer), size[left])
+            values[left] = finer
+            left = np.flatnonzero(~is_accurate)
+            if not len(left):
+                break
+        middle = low / 2 + high / 2  # a node, at which SciPy takes a pole for 0
+        return values, is_accurate & np.isfinite(values) & (np.isfinite(self._values(middle, *parameters)) | ~np.isfinite(middle))
+
+    def _kinks(self, low: Vector, high: Vector, *parameters: Vector) -> Vector:
+        """Return where the integrand bends most inside each range, or the middle; nan if the integrand is not finite there."""
+        kinks = roughest(lambda t: self._values(t, *(column[:, None] for column in parameters)), low, high)
+        least = 8 * np.spacing(np.maximum(np.abs(low), np.abs(high)))  # what is nearer to an end does not count
+        kinks = np.where((kinks - low > least) & (high - kinks > least), kinks, low / 2 + high / 2)
+        return np.where((high - low > 4 * least) & np.isfinite(self._values(kinks, *parameters)), kinks, np.nan)
+
+    def _values(self, t: Array, *parameters: Any) -> Array:
+        """Return the integrand at places as a new array, because SciPy changes it."""
+        return np.asarray(np.zeros(t.shape) + self._at(t, parameters))
 
     def alone(self, arguments: Vector) -> float:
         """Return one integral that the double-exponential quadrature does not compute to the accuracy that is asked for.
@@ -122,12 +165,11 @@ class Integral(Components):
 
     def _singular(self, parameters: list[np.float64]) -> SingularIntegral:
         """Return the integrand for given parameters, to be integrated in many digits."""
-        from autodiff_cli.solvers.implicit.singular import SingularIntegral
-
-        def values(t: Vector) -> Vector:
-            return np.asarray(self._at(t, parameters) + np.zeros(t.shape))
-
-        return SingularIntegral(values, lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))), ACCEPTED)
+        return SingularIntegral(
+            lambda t: self._values(t, *parameters),
+            lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))),
+            ACCEPTED,
+        )
 
     def _in_digits(self, math: Arithmetic, parameters: Iterable[Any]) -> Callable[[Any], Any]:
         """Return the integrand as a function of an mpmath number."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.arrays import Vector
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.precise.arithmetic import Arithmetic
 
@@ -27,8 +28,8 @@ _POWER = 12
 """The power that removes a singularity at an end; the integral of t**-p has a value up to p = 0.97."""
 _DOMINANT = 10.0
 """The second difference of a kink or a singularity, relative to the median of all."""
-_ZOOMS = 12
-"""The number of times that a range is divided by 32, together by more than a float resolves."""
+_PLACES, _ZOOMS = 65, 12
+"""The places at which a range is examined, and how often it is divided by 32, together by more than a float resolves."""
 
 
 class SingularIntegral:
@@ -60,31 +61,13 @@ class SingularIntegral:
             part, estimate = self._over_piece(*piece)
             is_final = estimate <= _ACCURACY * max(abs(part), size) or estimate == np.inf
             if splits and not is_final and np.isfinite(piece).all():
-                place = self._roughest(*piece)
+                place = float(roughest(self._values, *map(np.atleast_1d, piece))[0])
                 if piece[0] < place < piece[1]:
                     waiting += [(piece[0], place), (place, piece[1])]
                     splits -= 1
                     continue
             value, error, size = value + part, error + estimate, size + abs(part)
         return value, error / (max(abs(value), 1e-3 * size) or 1.0)
-
-    def _roughest(self, low: float, high: float) -> float:
-        """Return the float at which the second difference of the function is largest, or where it is not finite.
-
-        Without such a place, or with singularities at both ends, it is the middle.
-        """
-        values = self._values(np.linspace(low, high, 65))
-        sizes = np.abs(np.diff(values, 2))
-        is_even = bool(np.isfinite(values).all()) and sizes.max() <= _DOMINANT * np.median(sizes)
-        if is_even or not np.isfinite(values[[0, -1]]).any():
-            return low / 2 + high / 2
-        for _ in range(_ZOOMS):
-            t = np.linspace(low, high, 65)
-            values = self._values(t)
-            differences = np.nan_to_num(np.abs(np.diff(values, 2)), nan=0.0, posinf=0.0)
-            k = 1 + int(np.argmax(np.where(np.isfinite(values[1:-1]), differences, np.inf)))
-            low, high = float(t[k - 1]), float(t[k + 1])
-        return float(t[k])
 
     def _over_piece(self, low: float, high: float) -> tuple[float, float]:
         """Return the integral over a range without singularities inside, and an estimate of its error.
@@ -114,6 +97,29 @@ class SingularIntegral:
         change = abs(value - results[0])
         error = max(estimate, change * (change / (abs(value) or 1.0)))
         return value, error if is_regular or error <= self._accepted * abs(value) else np.inf
+
+
+def roughest(values: Callable[[Array], Array], low: Vector, high: Vector) -> Vector:
+    """Return the float of each range at which the second difference of a function is largest, or where it is not finite.
+
+    Without such a place, or with singularities at both ends, it is the middle.
+
+    Args:
+        values: computes the function for an array of shape (ranges, n), whose rows belong to the ranges.
+        low, high: the finite ends of the ranges.
+    """
+    inside = values(np.linspace(low, high, _PLACES, axis=-1))
+    sizes = np.abs(np.diff(inside, 2))
+    is_even = np.isfinite(inside).all(-1) & (sizes.max(-1) <= _DOMINANT * np.median(sizes, -1))
+    has_middle = is_even | ~np.isfinite(inside[:, [0, -1]]).any(-1)
+    ranges, left, right = np.arange(len(low)), low, high
+    for _ in range(_ZOOMS):
+        t = np.linspace(left, right, _PLACES, axis=-1)
+        inside = values(t)
+        sizes = np.nan_to_num(np.abs(np.diff(inside, 2)), nan=0.0, posinf=0.0)
+        k = 1 + np.argmax(np.where(np.isfinite(inside[:, 1:-1]), sizes, np.inf), -1)
+        left, right = t[ranges, k - 1], t[ranges, k + 1]
+    return np.where(has_middle, low / 2 + high / 2, t[ranges, k])
 
 
 def _plain(math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float) -> tuple[Any, Any]:

@@ -169,26 +169,18 @@ class Arrays:
     # Elementwise formulas
 
     def map(self, formula: Formula, dims: tuple[Length, ...]) -> Array:
-        """Return an elementwise formula of arrays that broadcast to ``dims``, without leading dimensions 1 that others provide."""
+        """Return an elementwise formula of arrays that broadcast to some dimensions."""
         array = self.of_symbol.get(formula)
         if array is not None and array.dims == dims:
             return array
-        short = {atom.symbol: self.without_leading_ones(atom, 1).formula for atom in self.atoms(formula) if atom.labels}
-        if any(symbol is not other for symbol, other in short.items()):
-            shorter = self.algebra.substituted(formula, short)
-            if self.broadcast(atom.dims for atom in self.atoms(shorter)) == dims:
-                return self.map(shorter, dims)
         return self._spread(formula, dims) or self._array("map", dims, formula, formula)
 
-    def without_leading_ones(self, array: Array, only: Length | None = None) -> Array:
-        """Return an array without the first dimensions along which it repeats; with ``only``, without those of this length."""
-        if array.kind == "ones" and only in (None, *array.dims):
-            return self.number(Fraction(1))
+    def without_leading_ones(self, array: Array) -> Array:
+        """Return an array without the first dimensions along which it repeats."""
+        if array.kind != "contraction":
+            return self.number(Fraction(1)) if array.kind == "ones" else array
         factors, labels = [*array.parts], array.labels
-        while array.kind == "contraction" and labels:
-            ones = [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]
-            if not ones or only not in (None, *ones[0][0].dims):
-                break
+        while labels and (ones := [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]):
             factors.remove(ones[0])
             labels = labels[1:]
         return array if labels == array.labels else self.contraction(factors, labels, array.coefficient)
@@ -371,7 +363,7 @@ class Arrays:
         ):
             return self.zero(dims)
         flat = self._without_identities(flat, labels)
-        for step in (self._without_divisors, self._without_pairs, self._without_factors, self._without_inverses):
+        for step in (self._without_pairs, self._without_factors, self._without_inverses):
             if (simpler := step(flat, labels)) is not None:
                 return self.contraction(simpler, labels, coefficient)
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
@@ -428,23 +420,6 @@ class Arrays:
             else:
                 flat.append((array, labels))
         return flat, coefficient
-
-    def _without_divisors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
-        """Return factors after a sum of products is divided by itself, or ``None``: ``exp(x)/sum(exp(x))`` adds up to 1."""
-        for place, (divisor, outside) in enumerate(factors):
-            base, exponent = factors_of(divisor.formula)[0] if divisor.kind == "map" else (divisor.formula, Fraction(1))
-            total = self.of_symbol.get(base)
-            if total is None or total is divisor or total.kind != "contraction" or not isinstance(exponent, Fraction):
-                continue
-            group = [(factor, own) for factor, own in factors if not set(own) <= {*labels, *outside}]
-            used = {label for _, own in group for label in own}
-            is_whole = used.isdisjoint(set(labels).difference(outside)) and used.issuperset(outside)
-            if group and is_whole and self.contraction(group, outside) is total:
-                rest = [pair for i, pair in enumerate(factors) if i != place and pair not in group]
-                ones = [(self.ones(length), (label,)) for length, label in zip(divisor.dims, outside, strict=True)]
-                power = [] if exponent == -1 else [(self.power(base, exponent + 1), outside)]
-                return [*rest, *power, *ones]
-        return None
 
     def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
         """Return factors without identity matrices, whose labels become one unless the result has both, and triangle diagonals."""
