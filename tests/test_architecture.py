@@ -52,7 +52,7 @@ BUDGETS = {
     "lesson": 2027,
     "nn": 281,
     "notes": 2143,
-    "numerics": 4254,
+    "numerics": 4258,
     "ops": 4844,
     "optim": 326,
     "plotting": 2130,
@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1611,
     "script": 1532,
     "solvers": 12785,
-    "symbolic": 5191,
+    "symbolic": 5186,
     "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

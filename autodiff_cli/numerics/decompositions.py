@@ -434,7 +434,7 @@ def _from_branch(count: int) -> tuple[float, ...]:
     return tuple(series[1:])
 
 
-def _lambertw(k: int, shift: int) -> str:
+def lambertw(k: int, *, shift: int = 0) -> str:
     """Return branch k (0 or -1) of W, plus ``shift`` (0 or 1): a series near -1/e, else five Halley steps on w = x*exp(-w).
 
     For k = -1 the method solves w + log(-w) = log(-x), because the exponential would overflow for small x.
@@ -457,6 +457,11 @@ def _lambertw(k: int, shift: int) -> str:
     plus = " + 1" if shift else ""
     lines.append(f"nan if {outside} else {'series' if shift else 'series - 1'} if near else {last} else w5{plus}")
     return "; ".join(lines)
+
+
+def lambertw_rise(k: int) -> str:
+    """Return branch k of W, plus 1."""
+    return lambertw(k, shift=1)
 
 
 STEP = math.sqrt(math.pi / 12)
@@ -632,7 +637,6 @@ def clamp(min: float | None, max: float | None) -> str:
     return "min(x, max)" if min is None else "max(x, min)" if max is None else "min(max(x, min), max)"
 
 
-lambertw, lambertw_rise = (functools.partial(_lambertw, shift=shift) for shift in (0, 1))
 NDTRI, ERFINV = _quantile("x - 0.5", "min(x, 1 - x)", ""), _quantile("x/2", "(1 - abs(x))/2", "/sqrt(2)")
 ELLIPK = f"{_means()}; inf if m == 1 else k if valid else nan"
 ELLIPE = f"{_means()}; 1.0 if m == 1 else k*(1 - m*share) if valid else nan"

@@ -92,7 +92,7 @@ class Reader(Evaluator):
             return self.arrays.map(self.arrays.algebra.number(constant.item()), ())
         whole = constant.astype(int)
         text = list_literal_text((whole if (whole == constant).all() else constant).tolist())
-        return self.arrays.leaf(text, tuple(_length(size) for size in constant.shape))
+        return self.arrays.leaf(text, tuple(length_product([size]) for size in constant.shape))
 
     # The evaluator
 
@@ -242,7 +242,7 @@ class Reader(Evaluator):
             elif isinstance(key, int):
                 factors.append((self.arrays.rows((), length, str(key)), (label,)))
             elif isinstance(key, slice) or (isinstance(key, np.ndarray) and key.ndim == 1 and key.dtype.kind == "i"):
-                count = _count(length, key) if isinstance(key, slice) else _length(len(key))
+                count = _count(length, key) if isinstance(key, slice) else length_product([len(key)])
                 factors.append((self.arrays.rows((count,), length, _text(key)), (new, label)))
                 result.append(new)
             else:
@@ -270,9 +270,9 @@ class Reader(Evaluator):
             raise ShapeError("the elements of a list must have equal shapes")
         for place, item in enumerate(items):
             new, labels = self.arrays.new_labels(1), self.arrays.labels(item)
-            unit = self.arrays.rows((), _length(len(items)), str(place))
+            unit = self.arrays.rows((), length_product([len(items)]), str(place))
             terms.append(self.arrays.contraction([(unit, new), (item, labels)], new + labels))
-        return self.arrays.sum(terms, (_length(len(items)), *dims))
+        return self.arrays.sum(terms, (length_product([len(items)]), *dims))
 
     def reshaped(self, array: Array, sizes: Sequence[Array]) -> Array:
         """Return the elements of an array in another shape; the length -1 is inferred from the others.
@@ -398,15 +398,10 @@ def _has_symbol(values: Iterable[object]) -> bool:
     return any(isinstance(item, Symbol) for item in flat_items(list(values)))
 
 
-def _length(size: int) -> Length:
-    """Return a number as the length of a dimension: as text, but 1 as an integer."""
-    return 1 if size == 1 else str(size)
-
-
 def _quotient(length: Length, divisor: Length) -> Length:
     """Return a length divided by another, ``n`` for ``m*n`` and ``m``; raise ``NotRecordable`` if the quotient is not known."""
     if all(str(one).isdecimal() for one in (length, divisor)):
-        return _length(int(length) // int(divisor))
+        return length_product([int(length) // int(divisor)])
     factors = str(length).split("*")
     for factor in str(divisor).split("*") if divisor != 1 else ():
         if factor not in factors:
@@ -434,14 +429,14 @@ def _text(key: slice | Numbers) -> str:
 def _count(length: Length, key: slice) -> Length:
     """Return the length of a slice; a dimension whose length is a name is taken to be longer than the slice."""
     if str(length).isdecimal():
-        return _length(len(range(*key.indices(int(length)))))
+        return length_product([len(range(*key.indices(int(length))))])
     start, stop = key.start or 0, key.stop or 0
     if key.step not in (None, 1) or (start < 0 < stop):
         raise NotRecordable(
             "the length of this slice is not known", hint=f"give numbers as lengths, as in {setting('shape', 'x=9')}"
         )
     if start < 0 or (key.stop is not None and stop > 0):
-        return _length(stop - start)  # 3 for 2:5 and for -3:
+        return length_product([stop - start])  # 3 for 2:5 and for -3:
     name, _, less = str(length).partition("-")
     return f"{name}-{int(less or 0) + start - stop}" if start - stop or less else length  # n-2 for 1:-1
 
