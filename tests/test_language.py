@@ -228,6 +228,8 @@ def test_limits() -> None:
         evaluate("x.reshape(-1, 1) * x", {"x": np.ones(20_000)}, gradient=1.0)
     with pytest.raises(LimitError):
         evaluate("x.reshape(-1, 1) @ x.reshape(1, -1)", {"x": np.ones(20_000)})
+    with pytest.raises(LimitError):
+        evaluate("zeros(20000, 0) @ zeros(0, 20000)")
     with pytest.raises(LimitError, match="numbers"):
         evaluate("sum(x**3)", {"x": np.ones(1000)}, order=2)
 

@@ -236,7 +236,7 @@ _MANY = LARGE // 8
 def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
     """Raise an error if broadcasting or a matrix product would make too large a result; small results are not checked."""
     most = math.prod(tensor.numel() for tensor in tensors)
-    if most < _MANY or op.name in _CHECKING_THEIR_SIZE:
+    if 0 < most < _MANY or op.name in _CHECKING_THEIR_SIZE:  # a product over an empty dimension may be large
         return
     shapes = [tensor.shape for tensor in tensors]
     try:
