@@ -240,7 +240,7 @@ def check_result_size(op: FunctionInfo, tensors: list[Tensor]) -> None:
         return
     shapes = [tensor.shape for tensor in tensors]
     try:
-        if op.name in _PRODUCTS:
+        if op.name in _PRODUCTS and len(shapes) > 1:  # an operand that is a plain number is refused later
             check_size(_product_shape(*shapes[:2]))
         elif op.name == "outer":
             check_size((most,))
