@@ -132,7 +132,7 @@ all, any = _truth(np.logical_and), _truth(np.logical_or)
 
 
 def clamp(x: Array, low: Array | None, high: Array | None) -> Any:
-    """Return x between two bounds; ``None`` is no bound.  As in PyTorch, the upper bound is the result where low > high."""
+    """Return x between two bounds; ``None`` does not limit.  As in PyTorch, the result is the upper bound where low > high."""
     raised = x if low is None else np.maximum(x, low)
     return raised if high is None else np.minimum(raised, high)
 

@@ -133,7 +133,7 @@ def _solve(x: Cells, y: Cells) -> Cells:
 
 
 def _inverse(x: Cells) -> Cells:
-    if not x.size:  # there is no cell whose arithmetic the identity could have
+    if not x.size:  # the arithmetic of the identity is that of a cell, and there is none
         return x
     identity = np.eye(x.shape[-1]).astype(object) * _exact(x, 1.0)
     return _solve(x, np.broadcast_to(identity, x.shape))

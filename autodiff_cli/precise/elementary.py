@@ -84,7 +84,7 @@ def _minimum(mp: Arithmetic, x: Real, y: Real) -> Real:
 
 
 def _clamp(mp: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
-    """Return x between two bounds; ``None`` is no bound."""
+    """Return x between two bounds; ``None`` does not limit."""
     raised = x if low is None else _maximum(mp, x, mp.number(low).value)
     return raised if high is None else _minimum(mp, raised, mp.number(high).value)
 

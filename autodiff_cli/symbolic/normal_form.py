@@ -181,7 +181,7 @@ class Algebra:
         return number, [(inner, self._times(power, exponent)) for inner, power in base.parts]
 
     def _root_taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
-        """Split a root of a number or of a single power; the root of a product is no product of roots if factors are negative."""
+        """Split a root of a number or of a single power; products of roots need positive factors."""
         if not base.parts:
             root = constants.power(base.coefficient, exponent)
             return None if root is None else (root, [])

@@ -132,7 +132,7 @@ def fit(
 
 
 def _check_shared(problem: FitProblem, shared: tuple[str, ...]) -> None:
-    """Raise an error if the rows are not in groups that can share these parameters; without parameters, there is no error."""
+    """Raise an error if there are parameters to share, and the rows are not in groups that can share them."""
     if not shared:
         return
     if problem.data.groups is None:

@@ -93,7 +93,7 @@ def _check_counts(name: str, call: Binding, body: Body) -> None:
 
 
 def _check_solved(operation: Equation | Integral, arguments: list[Any], parts: list[Any]) -> None:
-    """Raise the error of the first element without a value, if numbers were computed; nan among its arguments is no error."""
+    """Raise the error of the first element without a value, if numbers were computed; nan among its arguments gives nan."""
     if not all(type(part) is Tensor for part in parts):  # a tracer, or another tensor without numbers
         return
     failed = np.flatnonzero(np.isnan(parts[0]._data))
