@@ -60,8 +60,8 @@ BUDGETS = {
     "report": 1553,
     "root": 1611,
     "script": 1532,
-    "solvers": 12785,
-    "symbolic": 5186,
+    "solvers": 12780,
+    "symbolic": 5192,
     "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

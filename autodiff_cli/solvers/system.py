@@ -150,25 +150,27 @@ class System:
         weights = np.ones(self.count) if weights is None else weights
         return self.columns(x[:, None], "product", v=direction, w=weights)[:, 0]
 
-    def columns(self, points: Matrix, kind: str = "values", **extra: Vector) -> Matrix:
+    def columns(self, points: Matrix | list[Vector], kind: str = "values", **extra: Vector) -> Matrix:
         """Return results at N points, of shape (k, N), given the points as columns of a matrix of shape (n, N).
 
         Args:
-            points: the points.
+            points: the points; the rows of a list are not copied.
             kind: ``values``; ``jacobian`` row by row, or ``whole_jacobian`` with respect to all variables; ``linear`` for the
                 values and the Jacobian matrix; the lower triangle of the ``hessian`` row by row; ``third`` or ``product``.
             extra: the direction ``v`` and the weights ``w`` of those kinds that have them.
         """
-        self.evaluations += points.shape[1]
+        count = len(points[0]) if isinstance(points, list) else points.shape[1]
+        self.evaluations += count
         begun = time.thread_time()
         try:
             program = self.program(kind, extra)
             if program is None:
                 with np.errstate(all="ignore"):
-                    return np.stack([self._eager(kind, point, **extra) for point in points.T], axis=1)
-            out = np.empty((len(program.outputs), points.shape[1]))
+                    return np.stack([self._eager(kind, point, **extra) for point in np.transpose(points)], axis=1)
+            out = np.empty((len(program.outputs), count))
             if len(out):
-                columns = points[:, 0] if points.shape[1] == 1 else np.ascontiguousarray(points)  # numbers for a single point
+                rows = points if isinstance(points, list) else np.ascontiguousarray(points)
+                columns = [row[0] for row in rows] if count == 1 else rows  # numbers for a single point
                 arrays = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
                 program.run(dict(zip(program.variables, arrays, strict=True)), list(out))
             return out

@@ -154,7 +154,11 @@ class Integral(Components):
         """
         (low, high), parameters = arguments[:2].tolist(), list(arguments[2:])
         with np.errstate(all="ignore"):
-            value, error = self._singular(parameters).over(low, high)
+            value, error = SingularIntegral(
+                lambda t: self._values(t, *parameters),
+                lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))),
+                ACCEPTED,
+            ).over(low, high)
         if not error <= ACCEPTED:
             kind = "it diverges, or oscillates without end" if not np.isfinite(high - low) else "it diverges"
             raise NoValue(
@@ -162,14 +166,6 @@ class Integral(Components):
                 hint="integrate over a range on which the integrand is integrable, or split it at its singularities",
             )
         return value
-
-    def _singular(self, parameters: list[np.float64]) -> SingularIntegral:
-        """Return the integrand for given parameters, to be integrated in many digits."""
-        return SingularIntegral(
-            lambda t: self._values(t, *parameters),
-            lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))),
-            ACCEPTED,
-        )
 
     def _in_digits(self, math: Arithmetic, parameters: Iterable[Any]) -> Callable[[Any], Any]:
         """Return the integrand as a function of an mpmath number."""

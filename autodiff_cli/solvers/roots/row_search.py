@@ -102,10 +102,7 @@ class RowSearch:
     def _at(self, x: Vector, constants: Vector) -> tuple[Vector, Vector]:
         """Return the residuals of shape (n, rows), and the Jacobian matrices of shape (n, n, rows)."""
         n, rows = x.shape
-        program = self._programs[1]
-        assert program is not None
-        out = np.empty((n + n * n, rows))
-        program.run(dict(zip(program.variables, [*x, *constants], strict=True)), list(out))  # without a copy of the columns
+        out = self._system.columns([*x, *constants], "linear")
         return out[:n], out[n:].reshape(n, n, rows)
 
     def _step(self, x: Vector, constants: Vector) -> tuple[Vector, Vector, Mask]:

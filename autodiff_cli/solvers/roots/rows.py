@@ -91,7 +91,7 @@ class RootProgram(Compiled):
         constants = np.array([np.broadcast_to(value, rows) for value in values]).reshape(-1, rows)
         start = np.repeat(self._problem.start[:, None], rows, axis=1)
         x, converged = self._search.solved(start, constants)
-        residual = np.abs(self._system.columns(np.vstack([x, constants]))).max(axis=0)
+        residual = np.abs(self._system.columns([*x, *constants])).max(axis=0)
         slopes = self._sensitivity(x, constants, np.flatnonzero(converged))
         for array, numbers in zip(out, [*np.where(converged, x, np.nan), *slopes, residual, converged * 1.0], strict=True):
             array[:] = numbers

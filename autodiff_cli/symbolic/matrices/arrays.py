@@ -257,6 +257,13 @@ class Arrays:
 
     def _merged(self, terms: list[Array]) -> list[Array]:
         """Return terms after products that differ in one vector are added: ``outer(x, z) + outer(y, z)`` is ``outer(x + y, z)``."""
+        while (pair := self._first_pair(terms)) is not None:
+            whole, *merged = pair
+            terms = [whole, *(term for term in terms if term not in merged)]
+        return terms
+
+    def _first_pair(self, terms: list[Array]) -> tuple[Array, Array, Array] | None:
+        """Return the sum of the first two terms that differ in one vector as one product, and the terms; ``None`` without such."""
         vectors: dict[Array, tuple[Array, Formula]] = {}
         for term in terms:
             for rest, hole, vector in self._vectors(term):
@@ -264,9 +271,8 @@ class Arrays:
                 if other is not term:
                     total = self.map(self.algebra.sum([(first, Fraction(1)), (vector, Fraction(1))]), hole.dims)
                     parts = [(total if part is hole else part, own) for part, own in rest.parts]
-                    whole = self.contraction(parts, rest.labels)
-                    return self._merged([whole, *(one for one in terms if one not in (other, term))])
-        return terms
+                    return self.contraction(parts, rest.labels), other, term
+        return None
 
     def _vectors(self, term: Array) -> Iterator[tuple[Array, Array, Formula]]:
         """Return for each vector of a product the product with a leaf in its place, the leaf, and the vector as a formula."""
