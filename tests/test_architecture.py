@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1553,
     "root": 1611,
     "script": 1532,
-    "solvers": 12780,
+    "solvers": 12900,
     "symbolic": 5192,
     "utils": 279,
 }

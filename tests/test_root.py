@@ -300,7 +300,7 @@ ROWS = [
 def test_machine_code_solves_rows_as_numpy_does(equation: str, left: Any, ends: tuple[float, float]) -> None:
     pytest.importorskip("llvmlite")
     generator = np.random.default_rng(0)
-    data = {"e": generator.uniform(0.1, 0.9, 20_000), "M": generator.uniform(*ends, 20_000)}
+    data = {"e": generator.uniform(0.1, 0.9, 30_000), "M": generator.uniform(*ends, 30_000)}
     few = ad.root(equation, {"x": 1}, data={name: column[:500] for name, column in data.items()})
     many = ad.root(equation, {"x": 1}, data=data)
     assert many["converged"].all()

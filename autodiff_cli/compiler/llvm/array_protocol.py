@@ -22,7 +22,7 @@ from autodiff_cli.compiler.llvm.operations import rule_of
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import DType
 
-KINDS: Final = {"float64": "f64", "float32": "f32", "bool": "i1"}
+KINDS: Final = {np.dtype(np.float64): "f64", np.dtype(np.float32): "f32", np.dtype(bool): "i1"}
 """The kind of a vector in the IR for each element type."""
 
 
@@ -106,7 +106,7 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
     """Return a function of columns and numbers; raise ``Unknown`` if a kernel cannot compute it."""
     *types, result = _resolved_types(ufunc, tuple(map(_promotion_type, inputs)))
     values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
-    if result.name not in KINDS:
+    if result not in KINDS:
         raise Unknown(ufunc.__name__)
     rule = rule_of(ufunc, of_conditions=values[0].kind == "i1")
     return KernelColumn(rule(builder, *values), result)
@@ -114,26 +114,26 @@ def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelC
 
 def vector(builder: Builder, value: Any, dtype: DType) -> Value:
     """Return a column or a number as a vector of a type; raise ``Unknown`` for an array, or a type without vectors."""
-    if dtype.name not in KINDS:
+    if dtype not in KINDS:
         raise Unknown(f"the type {dtype.name}")
     if isinstance(value, KernelColumn):
         return converted(value, dtype).value
     if np.ndim(value):
         raise Unknown("an array")
     with np.errstate(all="ignore"):
-        return builder.constant(np.asarray(value).astype(dtype).item(), KINDS[dtype.name])
+        return builder.constant(np.asarray(value).astype(dtype).item(), KINDS[dtype])
 
 
 def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
     """Return a column in another type; raise ``Unknown`` for a type without vectors."""
     if dtype == column.dtype:
         return column
-    if dtype.name not in KINDS:
+    if dtype not in KINDS:
         raise Unknown(f"the type {dtype.name}")
     builder = column.value.builder
     if dtype.kind == "b":
         return KernelColumn(builder.truth(column.value), dtype)
-    return KernelColumn(builder.convert(column.value, KINDS[dtype.name]), dtype)
+    return KernelColumn(builder.convert(column.value, KINDS[dtype]), dtype)
 
 
 def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColumn:

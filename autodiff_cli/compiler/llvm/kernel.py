@@ -73,7 +73,7 @@ def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
 
 def _kind(instruction: Instruction) -> str:
     """Return the kind of the vector of an instruction; ``f64`` for a type without vectors, such as int64."""
-    return KINDS.get(instruction.dtype.name, "f64")
+    return KINDS.get(instruction.dtype, "f64")
 
 
 def _append_instruction(builder: Builder, instruction: Instruction, known: Mapping[Instruction, KernelColumn]) -> KernelColumn:

@@ -136,7 +136,7 @@ class Plan:
         step = max(min(share, -(-rows // threads)), 1)  # the number of rows that a thread takes; the quotient is rounded up
         for i, operand in self._constant.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        dtypes = [op.dtype if op.dtype.name in KINDS else np.dtype(np.float64) for op in self._scalars]
+        dtypes = [op.dtype if op.dtype in KINDS else np.dtype(np.float64) for op in self._scalars]
         scalars = [np.full(machine().width, constants[op], dtype) for op, dtype in zip(self._scalars, dtypes, strict=True)]
         starts = iter(range(0, rows, step))
 

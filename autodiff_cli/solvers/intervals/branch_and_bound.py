@@ -121,7 +121,7 @@ def _contracted(values: Enclosure, slopes: Enclosure, boxes: Boxes) -> tuple[Box
     matrix = stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
     regular = regular & np.isfinite(matrix).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
     center, radius = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * _EPS)
-    change = np.einsum("ijk,jk->ik", np.abs(center) + radius, np.maximum(high - middle, middle - low)) * (1 + 16 * _EPS)
+    change = products(np.abs(center) + radius, np.maximum(high - middle, middle - low)) * (1 + 16 * _EPS)
     excluded = regular & ((at_middle[0] - change > 0) | (at_middle[1] + change < 0)).any(axis=0)
     noisy = regular & (change <= 2 * (at_middle[1] - at_middle[0])).all(axis=0)
     images = np.stack([np.full_like(low, -np.inf), np.full_like(low, np.inf)])
@@ -152,24 +152,33 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
     inverse = inverses(center)
     away = (high - middle) * (1 + 2 * _EPS)
     value, spread = f[0] / 2 + f[1] / 2, f[1] / 2 - f[0] / 2
-    step = np.einsum("ijk,jk->ik", inverse, value)
+    step = products(inverse, value)
     size = np.abs(inverse)
-    error = np.einsum("ijk,jk->ik", size, spread + 4 * n * _EPS * np.abs(value))
-    rest = np.abs(np.eye(n)[:, :, None] - np.einsum("ijk,jlk->ilk", inverse, center))
-    rest += np.einsum("ijk,jlk->ilk", size, radius + 4 * n * _EPS * np.abs(center)) + 4 * n * _EPS
-    reach = (error + np.einsum("ijk,jk->ik", rest, away)) * (1 + 8 * _EPS) + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
-    return np.stack([middle - step - reach, middle - step + reach]), np.isfinite(reach).all(axis=0)
+    error = products(size, spread + 4 * n * _EPS * np.abs(value))
+    rest = np.abs(np.eye(n)[:, :, None] - products(inverse, center))
+    rest += products(size, radius + 4 * n * _EPS * np.abs(center)) + 4 * n * _EPS
+    reach = (error + products(rest, away)) * (1 + 8 * _EPS) + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
+    return np.stack([middle - step - reach, middle - step + reach]), np.asarray(np.isfinite(reach).all(axis=0))
 
 
 def inverses(matrices: Boxes) -> Boxes:
-    """Return the inverses of matrices of shape (n, n, boxes); nan for a singular matrix."""
+    """Return the inverses of matrices of shape (n, n, boxes); a singular matrix has an inverse that is not finite."""
     if len(matrices) == 1:
-        return np.asarray(1 / np.where(matrices == 0, np.nan, matrices))
+        return np.asarray(1 / matrices)
     result = np.full_like(matrices, np.nan)
     usable = np.flatnonzero(np.isfinite(matrices).all(axis=(0, 1)))
     first = np.moveaxis(matrices[:, :, usable], 2, 0)
     regular = np.abs(np.linalg.det(first)) > 0
     result[:, :, usable[regular]] = np.moveaxis(np.linalg.inv(first[regular]), 0, 2)
+    return result
+
+
+def products(matrices: Boxes, others: Boxes) -> Boxes:
+    """Return the products of matrices of shape (m, n, boxes) with vectors (n, boxes) or matrices (n, l, boxes)."""
+    columns = matrices if others.ndim == 2 else matrices[:, :, None]
+    result: Boxes = columns[:, 0] * others[0]
+    for j in range(1, len(others)):  # an einsum over so few elements takes ten times as long
+        result += columns[:, j] * others[j]
     return result
 
 

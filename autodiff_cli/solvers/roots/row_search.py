@@ -7,13 +7,16 @@ from the root of the row before and from further starts; the last ones are solve
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff_cli.compiler.program import REPAID, has_compiler
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.solvers.intervals.branch_and_bound import inverses, krawczyk_images, stacked
+from autodiff_cli.lazy import named
+from autodiff_cli.solvers.intervals.branch_and_bound import inverses, krawczyk_images, products, stacked
 from autodiff_cli.solvers.roots.newton import search, starts
 from autodiff_cli.solvers.roots.problem import EPS, RootProblem
 from autodiff_cli.solvers.system import System
@@ -22,11 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.arrays import Mask, Vector
+    from autodiff_cli.compiler.llvm.machine import LoadedKernel
 
 TOGETHER = 65_536
 """The number of rows that are solved together: more do not fit in the cache of a processor."""
 STEPS = 8
 """The typical number of Newton steps, which decides whether machine code repays the time to compile it."""
+_OPERATIONS = 10
+"""The number of operations that limit a step."""
 MOST_STEPS = 60
 """The maximum number of steps of all rows together."""
 MOST_SHORTENED = 7
@@ -50,6 +56,7 @@ class RowSearch:
         self._alone = alone
         enclosed = system.enclosure is not None and system.enclosure_with_slopes is not None
         self.is_traced = enclosed and system.tape is not None and system.count == system.active
+        self._limited_steps: LoadedKernel | None = None
         self._programs = [system.program(kind) for kind in ("values", "linear")]  # before several threads use the tape
 
     def settle(self, rows: float) -> None:
@@ -60,6 +67,10 @@ class RowSearch:
         for enclosure in (self._system.enclosure, self._system.enclosure_with_slopes):
             if enclosure is not None:
                 enclosure.compile(rows)
+        n = self._system.active
+        if rows * STEPS * _OPERATIONS >= REPAID and has_compiler():
+            compiled = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")
+            self._limited_steps = compiled(_limited_steps, 3 * n, [np.dtype(float)] * (n + 1) + [np.dtype(bool)])
 
     def solved(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
         """Return the roots of shape (n, rows), and whether each is verified, from starts (n, rows) and constants (m, rows)."""
@@ -81,15 +92,16 @@ class RowSearch:
 
     def _together(self, start: Vector, constants: Vector, usable: Mask) -> tuple[Vector, Mask]:
         """Return the roots of rows from several starts, and whether each is proven; the second is the root of a row before."""
-        x = start.copy()
-        done = np.zeros(x.shape[1], bool)
+        x = self._newton(start, constants)
+        done = self.enclosed(x, constants, constants)[1] & usable
+        x = np.where(done, x, start)
         further = [point[:, None] for point in islice(starts(start[:, 0]), 1, 7)]
-        for trial, begin in enumerate([start, start, *further]):
+        for trial, begin in enumerate([start, *further]):
             left = np.flatnonzero(~done & usable)
             if not len(left):
                 break
             first = np.take(np.broadcast_to(begin, start.shape), left, 1)
-            if trial == 1:
+            if trial == 0:
                 before = np.maximum.accumulate(np.where(done, np.arange(len(done)), -1))[left]
                 first = np.where(before >= 0, x[:, before], first)
             others = np.take(constants, left, 1)
@@ -111,39 +123,41 @@ class RowSearch:
         A step is at most as long as the unknowns plus 1.  A row with a residual of 0 or without a finite step does not move.
         """
         f, jacobian = self._at(x, constants)
-        step = np.einsum("ijk,jk->ik", inverses(jacobian), -f)
-        length, scale, size = np.abs(step), np.abs(x), np.abs(f).max(axis=0)
-        moves = (length > 2 * EPS * scale).any(axis=0) & (length < np.inf).all(axis=0) & (size > 0)
-        if (length > scale + 1).any():
-            step *= np.minimum(1.0, 1 / (length / (scale + 1)).max(axis=0))
-        return step, size, moves
+        n, columns = len(x), [*products(inverses(jacobian), -f), *x, *f]
+        if self._limited_steps is None:
+            *steps, size, moves = _limited_steps(*columns)
+            return np.array(steps), size, moves
+        out = np.empty((n + 1, x.shape[1]))
+        moves = np.empty(x.shape[1], bool)
+        self._limited_steps.run([np.ascontiguousarray(column) for column in columns], [], [*out, moves])
+        return out[:n], out[n], moves
 
     def _newton(self, x: Vector, constants: Vector) -> Vector:
         """Return the points that Newton steps reach in all rows; a step is divided by 4 until the largest residual decreases."""
-        result, rows = x.copy(), np.arange(x.shape[1])  # the rows that still move; the others are left out
+        result, rows = x.copy(), np.arange(x.shape[1])  # the rows that have not been left out
         step, size, moves = self._step(x, constants)
         for _ in range(MOST_STEPS):
-            if not moves.all():
-                left, ended = np.flatnonzero(moves), np.flatnonzero(~moves)
-                result[:, rows[ended]] = x[:, ended]
-                rows, size = rows[left], size[left]
+            if 2 * np.count_nonzero(moves) < len(rows):  # most have ended, so it pays to copy the others
+                result[:, rows] = x
+                left = np.flatnonzero(moves)
+                rows, size, moves = rows[left], size[left], moves[left]
                 x, step, constants = (np.take(array, left, 1) for array in (x, step, constants))
             if not len(rows):
                 return result
-            reached = x + step
-            following, smaller, moves = self._step(reached, constants)
-            worse = trial = np.flatnonzero(~(smaller < size))  # also nan
+            reached = x + np.where(moves, step, 0)
+            following, smaller, goes_on = self._step(reached, constants)
+            worse = trial = np.flatnonzero(moves & ~(smaller < size))  # also nan
             for _ in range(MOST_SHORTENED):
                 step[:, trial] /= 4
                 trial = trial[(x[:, trial] + step[:, trial] != x[:, trial]).any(axis=0)]
                 if not len(trial):
                     break
                 reached[:, trial] = x[:, trial] + step[:, trial]
-                following[:, trial], smaller[trial], moves[trial] = self._step(reached[:, trial], constants[:, trial])
+                following[:, trial], smaller[trial], goes_on[trial] = self._step(reached[:, trial], constants[:, trial])
                 trial = trial[~(smaller[trial] < size[trial])]
             stays = worse[~(smaller[worse] < size[worse])]  # no step reduces the largest residual
-            reached[:, stays], moves[stays] = x[:, stays], False
-            x, step, size = reached, following, smaller
+            reached[:, stays], goes_on[stays] = x[:, stays], False
+            x, step, size, moves = reached, following, smaller, moves & goes_on
         result[:, rows] = x
         return result
 
@@ -159,7 +173,7 @@ class RowSearch:
         f, jacobian = self._at(x, low if low is high else low / 2 + high / 2)
         noise = np.maximum(residuals[1] - f, f - residuals[0])
         # twice the Newton step of the largest residuals, so that the image has room in the box
-        radius = 2 * np.einsum("ijk,jk->ik", np.abs(inverses(jacobian)), np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
+        radius = 2 * products(np.abs(inverses(jacobian)), np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
         bottom, top = x - radius, x + radius
         intervals = self._system.enclosure_with_slopes([*bottom, *low], [*top, *high])
         slopes = stacked(intervals[n:]).reshape(2, n, n, -1)
@@ -181,6 +195,22 @@ class RowSearch:
                 continue
             if check.converged:
                 x[:, i], done[i] = check.point.x, True
+
+
+def _limited_steps(*columns: Any) -> list[Any]:
+    """Return the columns of n steps, of the largest residuals, and of the rows that move, see ``RowSearch._step``.
+
+    The columns are those of n steps, which may be too long, of the n unknowns and of the n residuals.  They are not joined to
+    arrays, so that machine code can be made of this function.
+    """
+    n = len(columns) // 3
+    steps, lengths, scales = columns[:n], [*map(np.abs, columns[:n])], [*map(np.abs, columns[n : 2 * n])]
+    size = reduce(np.maximum, map(np.abs, columns[2 * n :]))
+    moves = reduce(np.logical_or, [length > 2 * EPS * scale for length, scale in zip(lengths, scales, strict=True)]) & (size > 0)
+    for length in lengths:
+        moves &= length < np.inf
+    factor = 1 / reduce(np.maximum, [1.0, *(length / (scale + 1) for length, scale in zip(lengths, scales, strict=True))])
+    return [*(step * factor for step in steps), size, moves]
 
 
 def _usable(start: Vector, constants: Vector) -> Mask:

@@ -18,7 +18,7 @@ from autodiff_cli.evaluation.names import check_no_module, free_names
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.solvers.bounds import check_names
 from autodiff_cli.solvers.equations import equations
-from autodiff_cli.solvers.intervals.branch_and_bound import inverses
+from autodiff_cli.solvers.intervals.branch_and_bound import inverses, products
 from autodiff_cli.solvers.roots.problem import RootProblem, sensitivities
 from autodiff_cli.solvers.roots.row_search import RowSearch
 from autodiff_cli.solvers.system import System
@@ -112,7 +112,7 @@ class RootProgram(Compiled):
             whole = self._system.columns(np.vstack([x, constants])[:, rows], "whole_jacobian").reshape(n, -1, len(rows))
             places = [self._system.labels.index(name) for name in self._wanted]
             # dx/da = -(dF/dx)^-1 dF/da in each row
-            slopes_by_row = -np.einsum("ijk,jmk->imk", inverses(whole[:, :n]), whole[:, places])
+            slopes_by_row = -products(inverses(whole[:, :n]), whole[:, places])
         result[:, rows] = slopes_by_row.reshape(n * m, -1)
         return result
 
