@@ -1,4 +1,4 @@
-"""Numbers as text with the given count of digits, and sizes in bytes; ``report.value_text`` formats arrays."""
+"""Numbers as text with the given count of digits, and sizes in bytes; ``report.array_text`` formats arrays."""
 
 from __future__ import annotations
 

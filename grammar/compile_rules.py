@@ -40,7 +40,7 @@ MODULES = OPS / "rules"
 NAMES = OPS / "names"
 NAMESPACES = {
     "public": None,
-    "special": ("bessel", "factorials", "incomplete", "logarithms", "special"),
+    "special": ("bessel", "factorials", "incomplete", "log_probabilities", "special"),
     "linalg": ("decompose", "matrices"),
 }
 """The sections whose functions each module of ``ops/names/`` imports; ``None`` for all of them."""

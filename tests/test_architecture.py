@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1611,
     "script": 1532,
     "solvers": 12900,
-    "symbolic": 5192,
+    "symbolic": 5225,
     "utils": 279,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

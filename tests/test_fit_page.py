@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from autodiff_cli.solvers.fitting.fit import fit
 from tests.browser import data_of
 from tests.shell import run

@@ -19,7 +19,7 @@ from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.explanation.explain import explain
 from autodiff_cli.explanation.model import Explanation
 from autodiff_cli.lesson.page import to_html
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from tests.browser import Page, data_of
 from tests.shell import ROOT, run
 

@@ -13,7 +13,7 @@ import autodiff_cli as ad
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.compiler.llvm import plan
 from autodiff_cli.compiler.llvm.kernel import uncomputable
-from autodiff_cli.compiler.llvm.machine import machine
+from autodiff_cli.compiler.llvm.machine_code import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 from autodiff_cli.compiler.tape import Tape

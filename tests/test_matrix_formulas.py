@@ -12,11 +12,10 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.cli.main import main
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
 from autodiff_cli.symbolic.differentiate import diff
 from autodiff_cli.symbolic.matrices import diff as matrices
-from autodiff_cli.symbolic.matrices.latex import notation
+from autodiff_cli.symbolic.matrices.latex import matrix_latex
 from tests.explore_matrices import outcome
 from tests.matrix_tables import Row, rows
 
@@ -235,7 +234,7 @@ LATEX = {
 @pytest.mark.parametrize("formula", LATEX)
 def test_latex_has_the_notation_of_mathematics(formula: str) -> None:
     dims = {"A": ("m", "n"), "S": ("n", "n"), "x": ("n",), "y": ("n",), "b": ("m",), "beta_1": ("n",), "c": ()}
-    assert latex(notation(parse(formula), dims)) == LATEX[formula]
+    assert matrix_latex(parse(formula), dims) == LATEX[formula]
 
 
 def test_the_command_prints_latex_from_shapes_and_from_values(capsys: pytest.CaptureFixture[str]) -> None:

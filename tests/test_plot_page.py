@@ -14,7 +14,7 @@ import pytest
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.lesson.plot import to_html
 from autodiff_cli.plotting.plot import plot
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from tests.browser import Page, data_of
 from tests.shell import run
 

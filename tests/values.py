@@ -17,7 +17,7 @@ from typing import Any
 
 import autodiff_cli.ops  # noqa: F401  (declares the functions)
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
-from autodiff_cli.report.value_text import finite_or_text
+from autodiff_cli.report.array_text import finite_or_text
 from tests.points import samples_of
 
 RECORDS = Path(__file__).parent / "golden/values.json"

@@ -9,8 +9,8 @@ import numpy as np
 
 import autodiff_cli as ad
 from autodiff_cli.compiler.llvm.kernel import kernel
-from autodiff_cli.compiler.llvm.machine import compiled as loaded
-from autodiff_cli.compiler.llvm.machine import machine
+from autodiff_cli.compiler.llvm.machine_code import compiled as loaded
+from autodiff_cli.compiler.llvm.machine_code import machine
 from autodiff_cli.compiler.partition import partition
 from autodiff_cli.compiler.program import Program
 

@@ -56,7 +56,7 @@ def _latex(result: Derivatives) -> str:
 
         return latex_rows(result)
     from autodiff_cli.language.latex_names import number
-    from autodiff_cli.report.value_text import exact
+    from autodiff_cli.report.array_text import exact
 
     values = {term: f" = {number(exact(float(value)))}" for term, value in result.values.items() if np.ndim(value) == 0}
     return "".join(f"{result.as_latex(tree)}{values.get(term, '')}\n" for term, tree in result.trees.items())

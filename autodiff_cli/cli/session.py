@@ -271,6 +271,6 @@ def _initial_lines(interpreter: Interpreter) -> Iterator[str]:
 
 def _exact_text(value: Tensor | float) -> str:
     """Return the text of a number or a tensor in the language, with all digits."""
-    from autodiff_cli.report.value_text import exact_array
+    from autodiff_cli.report.array_text import exact_array
 
     return exact_array(getattr(value, "_data", value))

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.arrays import Array, Floats, Indices
 from autodiff_cli.data.row_blocks import ArrowArray, Block, Column, Results
-from autodiff_cli.report.value_text import finite_or_text
+from autodiff_cli.report.array_text import finite_or_text
 
 TRUTHS = {**dict.fromkeys(("false", "False", "FALSE"), "0"), **dict.fromkeys(("true", "True", "TRUE"), "1")}
 """The numbers for the words of CSV that stand for false and true."""

@@ -123,7 +123,7 @@ def _library() -> tuple[dict[str, Any], int]:
 @functools.cache
 def _loaded() -> tuple[dict[str, Any], Array, Any]:
     """Return the functions, the table of powers of ten, and the code, which must live as long as its functions."""
-    from autodiff_cli.compiler.llvm.machine import loaded
+    from autodiff_cli.compiler.llvm.machine_code import loaded
 
     module = files("autodiff_cli.data").joinpath("native_text.ll").read_text(encoding="ascii")
     code = loaded(module, *_FUNCTIONS)

@@ -17,7 +17,7 @@ from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import UNNAMED, identifier
 from autodiff_cli.language.latex_names import number as latex_number
 from autodiff_cli.language.tree import Syntax, name_tree, unparse
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from autodiff_cli.wording import listed, plural
 
 MOST_PARTS = 8

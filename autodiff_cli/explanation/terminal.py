@@ -12,9 +12,9 @@ from autodiff_cli.explanation.model import ExplainedStep, Explanation, ForwardLi
 from autodiff_cli.explanation.sentences import EquationText, Plain, Sentence, abbreviated, unsigned_zeros
 from autodiff_cli.language.tree import unparse
 from autodiff_cli.report import terminal
+from autodiff_cli.report.array_text import human
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import MOST_ROWS, NUMBER, WORD, Column, Renderable, Table, more_rows, title
-from autodiff_cli.report.value_text import human
 
 WIDE, NARROW = 100, 80
 """The maximum line lengths on a wide terminal and in a pipe.  Longer lines are hard to read."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.number_text import bytes_text
+from autodiff_cli.report.array_text import human, shape_text
 from autodiff_cli.report.control_characters import visible
-from autodiff_cli.report.value_text import human, shape_text
 from autodiff_cli.wording import plural, shortened
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from autodiff_cli.explanation.sentences import broadcast_text, unsigned_zeros
 from autodiff_cli.language.tree import free_name_nodes, unparse
 from autodiff_cli.lesson.recomputing import code
 from autodiff_cli.limits import check_count
-from autodiff_cli.report.value_text import finite_or_text, human
+from autodiff_cli.report.array_text import finite_or_text, human
 
 
 class Numbers:

@@ -20,7 +20,7 @@ from autodiff_cli.autograd.dtypes import Array, in_one_type
 from autodiff_cli.numerics.backend import from_scipy, replace_where
 from autodiff_cli.numerics.decompositions import BERNOULLI
 from autodiff_cli.numerics.factorials import betaln, polygamma_gap
-from autodiff_cli.numerics.logarithms import atanh_rest, binomial_values, poisson_values
+from autodiff_cli.numerics.log_probabilities import atanh_rest, binomial_values, poisson_values
 from autodiff_cli.numerics.parameter_series import Series, check_order
 from autodiff_cli.numerics.quadrature import gauss_legendre, in_blocks
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.evaluation import TensorRow
+from autodiff_cli.report.array_text import human, shape_text
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.result_tables import flag, result_parts
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import Renderable, Table
-from autodiff_cli.report.value_text import human, shape_text
 
 if TYPE_CHECKING:
     from autodiff_cli.command_result import CommandResult, Record

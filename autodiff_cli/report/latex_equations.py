@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff_cli.errors import ShapeError
 from autodiff_cli.language.latex_names import identifier, number
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,8 +11,8 @@ import numpy as np
 
 from autodiff_cli.command_result import CommandResult
 from autodiff_cli.limits import check_printed
+from autodiff_cli.report.array_text import exact, exact_array, finite_or_text
 from autodiff_cli.report.control_characters import visible, visible_json
-from autodiff_cli.report.value_text import exact, exact_array, finite_or_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,11 +11,11 @@ import numpy as np
 from autodiff_cli.command_result import CommandResult, Record, RightDigits
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.lazy import named
+from autodiff_cli.report.array_text import human, shape_text, shown_completely
 from autodiff_cli.report.control_characters import visible
 from autodiff_cli.report.styled_text import Text
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, TEXT, WORD, Cell, Column, Renderable, Table, more_rows, title
 from autodiff_cli.report.terminal import drawn
-from autodiff_cli.report.value_text import human, shape_text, shown_completely
 from autodiff_cli.wording import shortened
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from autodiff_cli.errors import NotRecordable
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.comparison import maximum, minimum
 from autodiff_cli.ops.rules.elementary import abs, log, sqrt, square
-from autodiff_cli.ops.rules.logarithms import logaddexp
+from autodiff_cli.ops.rules.log_probabilities import logaddexp
 from autodiff_cli.ops.rules.matrices import mT
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.shape import unsqueeze

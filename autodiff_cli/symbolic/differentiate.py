@@ -115,9 +115,9 @@ class Derivatives(CommandResult):
         """Return the LaTeX of a derivative, with bold vectors and matrices."""
         if not any(self.dims.values()):
             return latex(tree)
-        from autodiff_cli.symbolic.matrices.latex import notation
+        from autodiff_cli.symbolic.matrices.latex import matrix_latex
 
-        return latex(notation(tree, self.dims))
+        return matrix_latex(tree, self.dims)
 
     def records(self) -> list[dict[str, object]]:
         """Return a record for each step, or for each derivative, with names such as ``d_x_y``."""

@@ -79,7 +79,7 @@ def calls(magnitudes: Sequence[float] = MAGNITUDES, few: Sequence[float] = FEW) 
     return list(found.values())
 
 
-SECTIONS = ("elementary", "activation", "special", "bessel", "factorials", "logarithms")
+SECTIONS = ("elementary", "activation", "special", "bessel", "factorials", "log_probabilities")
 """Where the functions of numbers are declared."""
 ONLY_IN_RULES = (
     "hazard",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff_cli.compiler.llvm.elementary import FUNCTIONS
-from autodiff_cli.compiler.llvm.machine import machine
+from autodiff_cli.compiler.llvm.machine_code import machine
 from tests.benchmarks.timing import least
 from tests.vector_functions import compiled
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff_cli.language.latex_names import bold, identifier
 from autodiff_cli.language.parser import parse
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from autodiff_cli.symbolic.differentiate import Derivatives, diff
 from tests.pages.mathml import mathml
 from tests.shell import streams

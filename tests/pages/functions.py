@@ -21,7 +21,7 @@ but the derivative does not, and whether it is PyTorch's convention; a note repo
 SECTIONS = (
     *("arithmetic", "elementary", "comparison", "reduce", "shape", "indexing", "linalg", "creation", "inplace"),
     *("views", "positions", "extremes", "arrange", "norms", "contract", "matrices", "decompose"),
-    *("factorials", "special", "logarithms", "bessel", "incomplete", "activation", "loss"),
+    *("factorials", "special", "log_probabilities", "bessel", "incomplete", "activation", "loss"),
     *("numerical", "layers", "random_numbers", "batching", "stop_gradient", "counting", "representation"),
 )
 """The subjects in the order of the reference."""

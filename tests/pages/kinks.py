@@ -19,7 +19,7 @@ from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError
-from autodiff_cli.report.value_text import finite_or_text, human
+from autodiff_cli.report.array_text import finite_or_text, human
 from tests.pages.expressions_at_kinks import CASES, Case
 from tests.pages.functions import SECTIONS
 from tests.pages.markdown import code, prose, table

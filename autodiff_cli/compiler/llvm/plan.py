@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.llvm.array_protocol import KINDS
 from autodiff_cli.compiler.llvm.kernel import kernel, uncomputable
-from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
+from autodiff_cli.compiler.llvm.machine_code import LoadedKernel, compiled, machine
 from autodiff_cli.compiler.partition import ProgramPartition, computing, evaluated, resolved
 from autodiff_cli.compiler.threads import in_threads
 

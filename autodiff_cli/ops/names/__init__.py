@@ -26,7 +26,7 @@ MODULES = {
     'rules.incomplete': 'betainc betainc_density betainc_slope exp1 expi gammainc gammainc_density gammainc_slope gammaincc igamma igammac',
     'rules.layers': 'bilinear cosine_similarity embedding glu group_norm layer_norm normalize pairwise_distance pdist prelu rms_norm softmin',
     'rules.linalg': 'bmm dot mm mv outer trace',
-    'rules.logarithms': 'binomial_logpmf lambertw logaddexp logaddexp2 logit normal_logpdf poisson_logpmf xlog1py xlogy',
+    'rules.log_probabilities': 'binomial_logpmf lambertw logaddexp logaddexp2 logit normal_logpdf poisson_logpmf xlog1py xlogy',
     'rules.loss': 'binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_soft_margin_loss poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss',
     'rules.matrices': 'cholesky det expm inv inverse logdet matrix_exp pinv pinverse slogdet solve',
     'rules.norms': 'logcumsumexp logsumexp norm vector_norm',

@@ -16,7 +16,7 @@ from autodiff_cli.ops.rules.activation import hardtanh, logsigmoid, relu, sigmoi
 from autodiff_cli.ops.rules.comparison import clamp, minimum
 from autodiff_cli.ops.rules.elementary import abs, exp, log, log1p, sign, sqrt, square
 from autodiff_cli.ops.rules.layers import pairwise_distance
-from autodiff_cli.ops.rules.logarithms import xlogy
+from autodiff_cli.ops.rules.log_probabilities import xlogy
 from autodiff_cli.ops.rules.positions import gather
 from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.rules.shape import unsqueeze

@@ -23,7 +23,7 @@ from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, unparse
 from autodiff_cli.lazy import library
 from autodiff_cli.plotting.fit_picture import FittedPlot
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from autodiff_cli.solvers.fitting.arguments import row_scale
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import NOT_FINITE, Box, Minimizer
 from autodiff_cli.solvers.fitting.model import Model

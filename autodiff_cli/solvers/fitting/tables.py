@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autodiff_cli.report.array_text import human
 from autodiff_cli.report.result_tables import rows_table, steps_table
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, Column, Table, title
-from autodiff_cli.report.value_text import human
 from autodiff_cli.solvers.fitting.groups import GroupFit, SharedFit
 from autodiff_cli.wording import listed, plural
 

@@ -21,7 +21,7 @@ from autodiff_cli.solvers.intervals.rules import Call, Rule, pieces, rule_of
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import DType
-    from autodiff_cli.compiler.llvm.machine import LoadedKernel
+    from autodiff_cli.compiler.llvm.machine_code import LoadedKernel
     from autodiff_cli.solvers.intervals.interval import Bounds
 
     Box = Sequence[Bounds] | Bounds

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_cli.compiler.llvm.array_protocol import KernelColumn, Unknown, vector
 from autodiff_cli.compiler.llvm.ir import Builder, Value
 from autodiff_cli.compiler.llvm.kernel import module
-from autodiff_cli.compiler.llvm.machine import LoadedKernel, compiled, machine
+from autodiff_cli.compiler.llvm.machine_code import LoadedKernel, compiled, machine
 from autodiff_cli.errors import FOREIGN
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.evaluation.names import element_names
+from autodiff_cli.report.array_text import human
 from autodiff_cli.report.result_tables import steps_table
 from autodiff_cli.report.table import EXPRESSION, MOST_ROWS, NUMBER, Column, Renderable, Table, title
-from autodiff_cli.report.value_text import human
 from autodiff_cli.wording import plural
 
 if TYPE_CHECKING:

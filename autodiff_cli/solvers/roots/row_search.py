@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from autodiff_cli.arrays import Mask, Vector
-    from autodiff_cli.compiler.llvm.machine import LoadedKernel
+    from autodiff_cli.compiler.llvm.machine_code import LoadedKernel
 
 TOGETHER = 65_536
 """The number of rows that are solved together: more do not fit in the cache of a processor."""

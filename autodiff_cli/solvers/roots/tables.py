@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autodiff_cli.report.array_text import human
 from autodiff_cli.report.result_tables import steps_table
 from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table
-from autodiff_cli.report.value_text import human
 from autodiff_cli.solvers.roots.root import Root
 from autodiff_cli.wording import plural
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.command_result import CommandResult, Named, Record
-from autodiff_cli.report.value_text import human
+from autodiff_cli.report.array_text import human
 from autodiff_cli.solvers.solution import by_names
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autodiff_cli.report.array_text import human
 from autodiff_cli.report.table import NUMBER, WORD, Column, Renderable, Table, title
-from autodiff_cli.report.value_text import human
 from autodiff_cli.solvers.uncertainty.result import Outcome, Propagation, estimate, percent
 from autodiff_cli.wording import shortened
 

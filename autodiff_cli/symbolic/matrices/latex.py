@@ -1,4 +1,4 @@
-"""Expressions of vectors and matrices in the notation of mathematics, from which ``language.latex`` makes LaTeX.
+"""LaTeX of expressions of vectors and matrices: ``language.latex`` writes them after a change to the notation of mathematics.
 
 Names are bold, products have no sign, ``outer(a, b)`` is a product with a transpose, and broadcasting is a product with ones.  A
 name that begins with ``$`` is LaTeX.
@@ -16,6 +16,7 @@ from autodiff_cli.autograd.modes import set_grad_enabled
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.evaluator import Evaluator
+from autodiff_cli.language.latex import latex
 from autodiff_cli.language.latex_names import bold
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, arguments, call_tree, name_tree, new_token, new_tree, number_tree, unparse
@@ -35,8 +36,8 @@ class _Part(NamedTuple):
     is_column: bool = False
 
 
-def notation(expression: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str] = ()) -> Syntax:
-    """Return an expression or a program of the language in the notation of mathematics.
+def matrix_latex(expression: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str] = ()) -> str:
+    """Return the LaTeX of an expression or a program of the language in the notation of mathematics.
 
     Args:
         expression: an expression of vectors and matrices.
@@ -44,7 +45,7 @@ def notation(expression: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetr
         symmetric: the names of symmetric matrices.
     """
     tree = parse(unparse(expression))  # the nodes of a derivative may occur in several places
-    return _with_products(_Notation(tree, dims, _dimensions(tree, random_values(dims, symmetric, seed=1))).tree)
+    return latex(_with_products(_Notation(tree, dims, _dimensions(tree, random_values(dims, symmetric, seed=1))).tree))
 
 
 def _dimensions(tree: Syntax, values: Mapping[str, Any]) -> dict[Syntax, int]:

@@ -1,4 +1,4 @@
-"""Logarithms of sums, odds and probability densities, and the Lambert W function."""  # made from grammar/rules/logarithms.rules by grammar/compile_rules.py
+"""Logarithms of sums, odds and probability densities, and the Lambert W function."""  # made from grammar/rules/log_probabilities.rules by grammar/compile_rules.py
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import BRANCH, NUMBER, TENSOR, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
-from autodiff_cli.numerics import decomposition, logarithms as arrays
+from autodiff_cli.numerics import decomposition, log_probabilities as arrays
 from autodiff_cli.ops.rules.comparison import isfinite
 from autodiff_cli.ops.rules.elementary import exp, log, log1p
 from autodiff_cli.ops.rules.factorials import digamma
