@@ -30,6 +30,8 @@ use evaluate
     : eval
 compile() makes a Program of an expression, which takes columns
     : map
+draw the numbers with NumPy, and make a tensor of them: they have no derivative
+    : multinomial|poisson|randint_like|binomial
 use manual_seed, Generator, get_rng_state and set_rng_state
     : random
 schedulers are not part of autodiff: assign group['lr'] for each group of optimizer.param_groups

@@ -53,7 +53,7 @@ BUDGETS = {
     "nn": 281,
     "notes": 2143,
     "numerics": 4258,
-    "ops": 4844,
+    "ops": 4750,
     "optim": 326,
     "plotting": 2130,
     "precise": 2205,

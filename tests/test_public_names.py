@@ -18,7 +18,7 @@ BESIDE_FUNCTIONS = {
     *("Tensor", "Variable", "Size", "tensor", "as_tensor", "from_numpy", "is_tensor", "manual_seed"),
     *("empty", "rand", "randn", "empty_like", "full_like", "rand_like", "randn_like"),
     *("Generator", "default_generator", "seed", "initial_seed", "get_rng_state", "set_rng_state"),
-    *("bernoulli", "multinomial", "normal", "poisson", "randint", "randint_like", "randperm"),
+    *("bernoulli", "normal", "randint", "randperm"),
     *("dtype", "bool", "int64", "long", "float32", "float", "float64", "double", "get_default_dtype", "set_default_dtype"),
     *("float16", "half", "int32", "int", "int16", "short", "int8", "uint8", "finfo", "iinfo", "device", "asarray"),
     *("can_cast", "promote_types", "result_type", "is_floating_point", "cuda"),

@@ -13,12 +13,11 @@ import numpy as np
 
 from autodiff_cli.autograd.active_batches import draws
 from autodiff_cli.autograd.dtypes import Array, DType, DTypeLike, as_dtype, default_type
-from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, takes
+from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR, WHOLE
 from autodiff_cli.autograd.primitives.interface_kinds import checks
 from autodiff_cli.autograd.primitives.types import Number, Shape, Value, Wholes, array_of
-from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
-from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError
-from autodiff_cli.limits import check_size
+from autodiff_cli.autograd.tensor import Tensor, add_methods
+from autodiff_cli.errors import ArgumentError, DtypeError, GraphError
 from autodiff_cli.ops.creation import Options, leaf_of, shape_of
 from autodiff_cli.ops.generators import Generator, drawing
 from autodiff_cli.ops.inplace import change
@@ -27,13 +26,10 @@ from autodiff_cli.ops.shape import broadcast_shape
 
 __all__ = [
     "bernoulli",
-    "multinomial",
     "normal",
-    "poisson",
     "rand",
     "rand_like",
     "randint",
-    "randint_like",
     "randn",
     "randn_like",
     "randperm",
@@ -89,23 +85,10 @@ def randint(low: int, high: int | Wholes | None = None, size: Wholes | None = No
             "randint takes high and a size, or low, high and a size", hint="for three numbers from 0 to 9: randint(10, (3,))"
         )
     shape = shape_of("randint", (size,))
-    first, last = _checked_range("random_", WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high"))
+    first, last = WHOLE(low, "randint", "low"), WHOLE(high, "randint", "high")
+    if first >= last:
+        raise GraphError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}")
     return _sample("randint", lambda random: random.integers(first, last, shape), options, whole=True)
-
-
-@draws
-def randint_like(x: Tensor, low: int, high: int | None = None, **options: Unpack[RandomOptions]) -> Tensor:
-    """Return random whole numbers with the shape and type of ``x``; see ``randint``."""
-    low, high = (0, low) if high is None else (low, high)
-    options["dtype"] = x._data.dtype if options.get("dtype") is None else options["dtype"]
-    return randint(low, high, tuple(x.shape), **options)
-
-
-def _checked_range(name: str, low: int, high: int) -> tuple[int, int]:
-    """Return the bounds of whole random numbers, the second of which is not included, if there is a number between them."""
-    if low >= high:
-        raise GraphError(f"{name} expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return low, high
 
 
 @draws
@@ -189,58 +172,6 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     return rules.bernoulli_of(x, values)  # type: ignore[no-any-return]
 
 
-@draws
-def poisson(x: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Return random numbers from the Poisson distributions with the rates ``x``."""
-    rates = np.asarray(x._data)
-    _floating_dtype("poisson_cpu", rates.dtype)
-    if not np.all(rates >= 0):
-        raise GraphError("invalid Poisson rate, expected rate to be non-negative")
-    return rules.poisson_of(x, np.asarray(drawing("poisson", generator).poisson(rates)).astype(rates.dtype)[()])  # type: ignore[no-any-return]
-
-
-def _check_weights(weights: Array, num_samples: int, replacement: bool) -> None:
-    """Raise the errors of ``multinomial``."""
-    if weights.ndim not in (1, 2):
-        raise ShapeError("prob_dist must be 1 or 2 dim")
-    _floating_dtype("multinomial", weights.dtype)
-    if num_samples <= 0:
-        raise GraphError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > weights.shape[-1]:
-        raise GraphError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not np.all(np.isfinite(weights) & (weights >= 0)):
-        raise GraphError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not np.all(weights.sum(-1) > 0):
-        raise GraphError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if not replacement and np.any(np.count_nonzero(weights, -1) < num_samples):
-        raise GraphError("invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)")
-
-
-@draws
-@takes(num_samples=WHOLE, replacement=FLAG)
-def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-    """Return positions drawn with the weights ``x``, a vector or the rows of a matrix.
-
-    Raises:
-        GraphError: if a weight is negative or not finite, all are 0, or too few are positive for ``num_samples`` different
-            positions.
-    """
-    weights = np.asarray(x._data if isinstance(x, Tensor) else x)
-    _check_weights(weights, num_samples, replacement)
-    random = drawing("multinomial", generator)
-    rows = np.atleast_2d(weights).astype(np.float64)
-    check_size((len(rows), num_samples))
-    if replacement:
-        ends = np.cumsum(rows, -1)
-        drawn = random.random((len(rows), num_samples)) * ends[:, -1:]
-        result = np.stack([np.searchsorted(end, one, side="right") for end, one in zip(ends, drawn, strict=True)])
-    else:
-        # Waiting times with the weights as rates: the order of arrival is the order of draws without replacement.
-        with np.errstate(divide="ignore"):
-            result = np.argsort(random.standard_exponential(rows.shape) / rows, -1)[:, :num_samples]
-    return tensor_on((result if weights.ndim == 2 else result[0]).astype(np.int64))
-
-
 def _draw_in_place(
     self: Tensor, name: str, draw: Callable[[np.random.Generator, Shape], Any], generator: Generator | None, whole: bool = False
 ) -> Tensor:
@@ -267,13 +198,6 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     return _draw_in_place(self, "normal_", lambda random, shape: random.standard_normal(shape) * std + mean, generator)
 
 
-def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Draw all elements from the exponential distribution with the rate ``lambd``, in place."""
-    if not lambd > 0:
-        raise GraphError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _draw_in_place(self, "exponential_", lambda random, shape: random.standard_exponential(shape) / lambd, generator)
-
-
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Set each element to 1 with probability ``p``, else to 0, in place."""
     if isinstance(p, Tensor):
@@ -285,20 +209,5 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     return _draw_in_place(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)
 
 
-def random_(self: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Draw all elements as whole numbers from ``low`` to ``high - 1`` in place; a single bound is ``high``.
-
-    Without bounds, the numbers reach as far as the type holds all whole numbers, but stay below the largest integer.
-    """
-    kind = self._data.dtype
-    if low is not None:
-        bounds = _checked_range("random_", *((0, low) if high is None else (low, high)))
-    elif kind.kind == "f":
-        bounds = 0, 2 ** (np.finfo(kind).nmant + 1) + 1
-    else:
-        bounds = 0, 2 if kind.kind == "b" else int(np.iinfo(kind).max)
-    return _draw_in_place(self, "random_", lambda random, shape: random.integers(*bounds, shape), generator, True)
-
-
-_METHODS: tuple[Any, ...] = (uniform_, normal_, exponential_, bernoulli_, random_)
-add_methods(**{_method.__name__: _method for _method in (*map(draws, _METHODS), bernoulli, multinomial)})
+_METHODS: tuple[Any, ...] = (uniform_, normal_, bernoulli_)
+add_methods(**{_method.__name__: _method for _method in (*map(draws, _METHODS), bernoulli)})
