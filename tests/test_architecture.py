@@ -39,7 +39,7 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10073,
-    "cli": 4143,
+    "cli": 4147,
     "code_generation": 1148,
     "compiler": 2937,
     "data": 5748,

@@ -152,7 +152,7 @@ def test_names_and_order_of_columns() -> None:
         return run_map("x**2*y", *options, stdin=b"id,y,x\n7,2,3\n").text
 
     assert header() == "id,y,x,value,d_x,d_y\n7,2,3,18.0,12.0,9.0\n"
-    assert header("--wrt", "y,x", "--order", 2).splitlines()[0] == "id,y,x,value,d_y,d_x,d_y_y,d_y_x,d_x_x"
+    assert header("--wrt", "y", "--wrt", "x", "--order", 2).splitlines()[0] == "id,y,x,value,d_y,d_x,d_y_y,d_y_x,d_x_x"
     assert header("--order", 0) == "id,y,x,value\n7,2,3,18.0\n"
     assert header("--no-keep", "--wrt", "x") == "value,d_x\n18.0,12.0\n"
     assert run_map("f = x**2*y; f,", stdin=b"id,y,x\n7,2,3\n").text.splitlines()[0] == "id,y,x,f,d_f_x,d_f_y"

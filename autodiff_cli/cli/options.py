@@ -54,8 +54,12 @@ def _names(text: str) -> list[str]:
 
 
 def names(*options: str, metavar: str, text: str, default: Sequence[str] | None = None) -> Decorator:
-    """Return the decorator for an option whose value is a list of names; ``text`` is its help text."""
-    return click.option(*options, metavar=metavar, callback=converted(_names, default), help=text)
+    """Return the decorator for an option whose values are lists of names, which are joined; ``text`` is its help text."""
+
+    def joined(lists: tuple[str, ...]) -> Sequence[str] | None:
+        return [name for names in lists for name in _names(names)] or default
+
+    return click.option(*options, multiple=True, metavar=metavar, callback=converted(joined), help=text)
 
 
 def texts_by_name(option: str, metavar: str, text: str, example: str) -> Decorator:
