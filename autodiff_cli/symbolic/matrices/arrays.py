@@ -280,9 +280,10 @@ class Arrays:
         labels = term.labels if is_product else self.labels(term)
         parts = term.parts if is_product else ((term, labels),)
         lengths = {label: length for part, own in parts for label, length in zip(own, part.dims, strict=True)}
-        sums = [(label,) for label in lengths if label not in labels and all(label not in own or own == (label,) for _, own in parts)]
+        inner = [label for label in lengths if label not in labels]
+        sums = [(label,) for label in inner if all(label not in own or own == (label,) for _, own in parts)]
         totals = [(self.contraction([pair for pair in parts if pair[1] == own], ()), ()) for own in sums]  # such as sum(y)
-        parts = [*totals, *(pair for pair in parts if pair[1] not in sums)]
+        parts = (*totals, *(pair for pair in parts if pair[1] not in sums))
         for label, length in lengths.items():
             rest = [(part, own) for part, own in parts if own not in ((), (label,))]
             vector = [(part, own) for part, own in parts if own in ((), (label,))]
