@@ -8,7 +8,7 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.ops.generators import default_generator
 from autodiff_cli.ops.inplace import change
-from autodiff_cli.ops.layers import attention_weights
+from autodiff_cli.ops.layers import attention_weights, repeated_heads
 from autodiff_cli.ops.layers import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.linalg import matmul
 
@@ -16,12 +16,19 @@ from autodiff_cli.ops.linalg import matmul
 def _dropout_factors(x: Tensor, p: float) -> Tensor:
     """Return the factors of dropout, a tensor like ``x``: 0 with probability ``p``, else ``1/(1 - p)``; all are 0 for ``p = 1``."""
     is_kept = default_generator.numpy.random(tuple(x.shape)) >= p
-    return tensor_on((is_kept * (1 / (1 - p) if p < 1 else 0.0)).astype(x._data.dtype)[()])  # [()]: one number is a NumPy scalar
+    scale = 1 / (1 - p) if p < 1 else 0.0
+    return tensor_on((is_kept * scale).astype(x._data.dtype)[()])  # [()]: a 0-d tensor contains a NumPy scalar
 
 
 @takes(p=NUMBER)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``; if not ``training``, return the input.
+    """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``, which keeps the expected value.
+
+    Args:
+        input: the tensor.
+        p: the probability.
+        training: whether elements are set to 0; if not, the input is returned.
+        inplace: whether the result is written into the input.
 
     Raises:
         ArgumentError: if ``p`` is not a probability.
@@ -31,8 +38,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if not training or p == 0:
         return input
     factors = _dropout_factors(input, p)
-    result: Tensor = change(input, lambda old: old * factors) if inplace else input * factors
-    return result
+    return change(input, lambda old: old * factors) if inplace else input * factors
 
 
 @checks(query=A_TENSOR, key=A_TENSOR, value=A_TENSOR, dropout_p=NUMBER)
@@ -46,11 +52,9 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """Return the attention of ``ops`` whose weights are dropped with probability ``dropout_p``; grouped queries have no dropout."""
-    result: Tensor
-    if not dropout_p or enable_gqa:
-        result = _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
-    else:
-        weights = attention_weights(query, key, value, attn_mask, is_causal, scale, enable_gqa=False)
-        result = matmul(dropout(weights, dropout_p), value)
-    return result
+    """Return the attention whose weights are set to 0 with probability ``dropout_p``; ``ops.layers`` has the other parameters."""
+    if not dropout_p:
+        return _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)  # type: ignore[no-any-return]
+    weights = attention_weights(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+    heads = repeated_heads(value, query) if enable_gqa else value
+    return matmul(dropout(weights, dropout_p), heads)  # type: ignore[no-any-return]

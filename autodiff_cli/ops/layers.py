@@ -139,10 +139,10 @@ def scaled_dot_product_attention(
     A mask of booleans excludes the pairs that are false, and is_causal excludes keys after the query.  A row without any pair
     gives 0."""
     weights = attention_weights(query, key, value, attn_mask, is_causal, scale, enable_gqa)
-    return matmul(weights, _repeated_heads(value, query) if enable_gqa else value)
+    return matmul(weights, repeated_heads(value, query) if enable_gqa else value)
 
 
-def _repeated_heads(value: Value, query: Value) -> Any:
+def repeated_heads(value: Value, query: Value) -> Any:
     """Return the heads of keys or values repeated for the heads of the query, as grouped query attention shares them."""
     return repeat_interleave(value, np.array(query.shape[-3] // value.shape[-3]), -3)
 
@@ -160,7 +160,7 @@ def attention_weights(
     if enable_gqa:
         if min(sizes) < 3 or query.shape[-3] % key.shape[-3]:
             raise ShapeError("Number of heads in key and value must divide the number of heads in query")
-        key = _repeated_heads(key, query)
+        key = repeated_heads(key, query)
     factor = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     scores = matmul(query * factor, transpose(key, -2, -1))
     allowed = _allowed_pairs(attn_mask, is_causal, *scores.shape[-2:])

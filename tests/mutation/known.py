@@ -44,7 +44,7 @@ KNOWN = {
         '" - ", b.at_least(_PRODUCT).text), SUM, a.begins, b.ends, a.tall and b.tall',
     ),
     "a line for a label that fits": ("plotting/terminal_curves.py", "room < len(name) + 8", "room <= len(name) + 8"),
-    "groups of heads": ("ops/layers.py", "_repeated_heads(value, query) if", "_repeated_heads(value) if"),
+    "groups of heads": ("ops/layers.py", "repeated_heads(value, query) if", "repeated_heads(value) if"),
     "a hook with a name": ("lesson/program.py", 'tree.kind == "assignment" and tree.children[1].kind == "method"', "False"),
     "a colour that is not of the theme": (
         "plotting/picture.py",
