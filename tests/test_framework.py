@@ -48,3 +48,5 @@ def test_losses_take_a_reduction_by_position_as_in_the_language() -> None:
     assert ad.nn.functional.mse_loss(x, y, "sum").item() == ad.mse_loss(x, y, "sum").item() == 5
     with pytest.raises(ValueError, match="'size_average' is deprecated"):
         ad.nn.functional.mse_loss(x, y, size_average=False)
+    with pytest.raises(ValueError, match="'size_average' is deprecated"):  # an argument after a reduction in its place
+        ad.nn.functional.mse_loss(x, y, "sum", False)

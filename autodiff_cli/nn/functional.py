@@ -43,10 +43,16 @@ glu = _with(_layer_rules.glu, "input dim")
 prelu = _with(_layer_rules.prelu, "input weight")
 
 
-def _with_implicit_dimension(function: _Any) -> _Any:
-    """Return a function along a dimension; if it is left out, a warning says so, and it is 0 or 1 by the number of axes."""
+def _implicit_dimension(ndim: int) -> int:
+    """Return the dimension that PyTorch chooses if a softmax is called without one: 0 or 1, by the number of dimensions."""
+    return 0 if ndim in (0, 1, 3) else 1
 
-    def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:  # _stacklevel: without effect
+
+def _with_implicit_dimension(function: _Any) -> _Any:
+    """Return a function along ``dim`` with PyTorch's parameters: ``dim`` may be left out, which gives a warning."""
+
+    def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
+        """Call the function, for an input converted to ``dtype`` if it is given; ``_stacklevel`` is PyTorch's, without effect."""
         if dim is None:
             _warnings.warn(
                 f"Implicit dimension choice for {function.__name__} has been deprecated. "
@@ -54,7 +60,7 @@ def _with_implicit_dimension(function: _Any) -> _Any:
                 stacklevel=2,
             )
             _A_TENSOR(input, function.__name__, "input")
-            dim = 0 if len(input.shape) in (0, 1, 3) else 1
+            dim = _implicit_dimension(len(input.shape))
         return function(input if dtype is None else input.to(dtype), dim)
 
     call.__name__ = call.__qualname__ = function.__name__

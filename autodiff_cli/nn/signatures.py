@@ -15,45 +15,60 @@ from autodiff_cli.ops.inplace import change
 
 TensorFunction = Callable[..., Any]
 _DEPRECATED = ("size_average", "reduce")
+"""Parameters that PyTorch has replaced by ``reduction``; they must be ``None``."""
 
 
 def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -> TensorFunction:
-    """Return a function with other parameters.
+    """Return a function of the language with the parameters of PyTorch's function.
 
     Args:
         function: the function of the language.
         parameters: the parameters of PyTorch's function in order, separated by spaces.  The first of them is
-            passed by position and changed if ``inplace`` is true; ``size_average`` and ``reduce`` must be ``None``.
-        renamed: for parameters with other names, the name in ``function``.
+            the tensor, passed by position; it is changed if the argument ``inplace`` is true.
+        renamed: for parameters that have another name in ``function``, this name.
     """
     names = parameters.split()
 
     def call(*args: object, **kwargs: object) -> Any:
-        arguments = _arguments_by_name(function.__name__, names, args, kwargs)
-        in_place = arguments.pop("inplace", False)
-        for name in _DEPRECATED:
-            if arguments.pop(name, None) is not None:
-                raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
-        if names[0] not in arguments:
-            raise ArgumentError(f"{function.__name__}() missing 1 required positional argument: '{names[0]}'")
+        arguments = _arguments_by_name(function.__name__, names, *_with_named_reduction(names, args, kwargs))
+        _check_deprecated(arguments)
         tensor = arguments.pop(names[0])
-        values = {renamed.get(name, name): value for name, value in arguments.items()}
+        in_place = arguments.pop("inplace", False)
+        options = {renamed.get(name, name): value for name, value in arguments.items() if name not in _DEPRECATED}
         if in_place and isinstance(tensor, Tensor):
-            return change(tensor, lambda old: function(old, **values))
-        return function(tensor, **values)
+            return change(tensor, lambda old: function(old, **options))
+        return function(tensor, **options)
 
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     return call
 
 
+def _with_named_reduction(
+    names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[Sequence[object], Mapping[str, object]]:
+    """Return the arguments of a loss with a text in third place moved to ``reduction``: there the language has this parameter."""
+    if len(args) == 3 and isinstance(args[2], str) and "reduction" in names and "reduction" not in kwargs:
+        return args[:2], {**kwargs, "reduction": args[2]}
+    return args, kwargs
+
+
+def _check_deprecated(arguments: Mapping[str, object]) -> None:
+    """Raise ArgumentError if a deprecated parameter is set."""
+    for name in _DEPRECATED:
+        if arguments.get(name) is not None:
+            raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
+
+
 def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
-    """Return checked arguments by parameter; a text as the third argument is ``reduction``, as in the language, if there is one."""
+    """Return the arguments of a call of ``function`` by the names of its parameters, of which only the first is required.
+
+    Raises:
+        ArgumentError: if the first argument is missing, there are too many, or a keyword is unknown or repeats an argument.
+    """
     if len(args) > len(names):
         message = f"{function} takes {len(names)} arguments at most, not {len(args)}"
         raise ArgumentError(message, hint=f"they are {', '.join(names)}")
-    if len(args) > 2 and names[2] != "reduction" and isinstance(args[2], str) and "reduction" in names:
-        args, kwargs = args[:2], {"reduction": args[2], **kwargs}
     arguments: dict[str, Any] = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name in arguments:
@@ -61,4 +76,6 @@ def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[objec
         if name not in names:
             raise ArgumentError(f"{function}() got an unexpected keyword argument '{name}'", hint=f"it has {', '.join(names)}")
         arguments[name] = value
+    if names[0] not in arguments:
+        raise ArgumentError(f"{function}() missing 1 required positional argument: '{names[0]}'")
     return arguments
