@@ -32,6 +32,8 @@ def checkpoint(
     determinism_check: str = "default",
     early_stop: bool = True,
     preserve_rng_state: bool = True,
+    context_fn: object = None,
+    debug: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Return ``function(*args, **kwargs)``, whose saved tensors are computed again when the backward pass needs them.
@@ -45,18 +47,19 @@ def checkpoint(
         determinism_check: ``"default"`` to compare the shapes and types of the tensors that both calls save, or ``"none"``.
         early_stop: whether the second call stops as soon as all values that are needed were computed.
         preserve_rng_state: whether the second call starts from the state that the default random number generator had.
+        context_fn, debug: PyTorch's options, which are not supported.
         kwargs: the keyword arguments of the function.
 
     Raises:
-        ArgumentError: if ``determinism_check`` does not exist, or for ``debug`` and ``context_fn``, which are not supported.
+        ArgumentError: if ``determinism_check`` does not exist, or ``context_fn`` or ``debug`` is set.
         CheckpointError: in the backward pass, if the second call saves other tensors than the first.
     """
-    for name in ("context_fn", "debug"):
-        if kwargs.pop(name, False):
+    for name, value in (("context_fn", context_fn), ("debug", debug)):
+        if value:
             raise ArgumentError(f"checkpoint: {name} is not supported", hint=f"call checkpoint without {name}")
     if determinism_check not in ("default", "none"):
         raise ArgumentError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
-    if not is_grad_enabled():
+    if not is_grad_enabled():  # no node saves a tensor
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
 
@@ -90,18 +93,18 @@ def checkpoint_sequential(
 
     Args:
         functions: the functions; each takes the result of the previous function.
-        segments: the number of segments.
+        segments: the number of segments, at most that of the functions.
         input: the argument of the first function.
         use_reentrant: see ``checkpoint``.
         preserve_rng_state: see ``checkpoint``.
     """
     steps: list[Step] = list(functions)
     length = len(steps) // segments
-    end = 0
-    for first in range(0, length * (segments - 1), length):
-        end = first + length
-        input = checkpoint(_run_steps, steps[first:end], input, preserve_rng_state=preserve_rng_state)
-    return _run_steps(steps[end:], input)
+    last = length * (segments - 1)  # where the last segment starts
+    for first in range(0, last, length):
+        segment = steps[first : first + length]
+        input = checkpoint(_run_steps, segment, input, preserve_rng_state=preserve_rng_state)
+    return _run_steps(steps[last:], input)
 
 
 def _run_steps(steps: Sequence[Step], value: Any) -> Any:

@@ -10,6 +10,7 @@ the recomputation of the inner function first recomputes the outer one.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,8 +60,8 @@ class Region:
         self._args = [SavedInput(arg) if isinstance(arg, Tensor) else arg for arg in args]
         self._early_stop = early_stop
         self._compares = compares
-        self._slots: list[weakref.ref[Slot]] = []
-        self._expected: list[object] = []
+        self._slots: list[weakref.ref[Slot]] = []  # of the tensors saved in the first call, in order; a freed node frees its slots
+        self._expected: list[object] = []  # the shapes and types of these tensors
         self._done: WeakSet[Any] = WeakSet()  # the backward passes that have recomputed the values
         self._ended = False  # whether the first call has returned
         self._is_partial = False  # whether a backward pass inside the function recomputed the values of a call that had not ended
@@ -80,8 +81,8 @@ class Region:
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
-        """Return the tensor of a slot, recomputed by the running backward pass; a read outside of a pass recomputes each time."""
-        running: Any = current_pass.get() or _OutsidePass()
+        """Return the tensor of a slot, and drop it; the first read in a backward pass recomputes all slots for this pass."""
+        running: Any = current_pass.get() or _OutsidePass()  # a new object: a read outside of a pass recomputes each time
         if running not in self._done:
             self._recompute_slots(running)
         value = slot.values.get(running)
@@ -97,27 +98,12 @@ class Region:
     def _recompute_slots(self, running: object) -> None:
         """Call the function again, and store the tensors that it saves in the slots, for the pass ``running`` alone."""
         args = [arg.unpack() if isinstance(arg, SavedInput) else arg for arg in self._args]
-        count = 0
+        numbers = itertools.count()
 
         def pack(tensor: Tensor) -> Tensor:
-            """Store the next tensor that the function saves in its slot, and stop the function after the last slot."""
-            nonlocal count
+            """Store the next tensor that the function saves, without its history, which leads to the second call."""
             value = tensor_on(tensor._data) if tensor._requires_grad else tensor
-            count += 1
-            if count > len(self._slots):
-                if not self._ended:  # a backward pass inside the function, which will save more tensors after it
-                    self._is_partial = True
-                    return value
-                raise CheckpointError(
-                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
-                    "pass.",
-                    hint=_HINT,
-                )
-            slot = self._slots[count - 1]()
-            if slot is not None:  # otherwise its node was freed
-                slot.values[running] = value
-            if self._early_stop and count == len(self._slots):
-                raise _AllRecomputed
+            self._store(next(numbers), value, running)
             return value
 
         try:
@@ -126,7 +112,29 @@ class Region:
         except _AllRecomputed:
             pass
         self._done.add(running)
-        self._check_recomputed(running, count)
+        self._check_recomputed(running, count=next(numbers))
+
+    def _store(self, number: int, value: Tensor, running: object) -> None:
+        """Store a recomputed tensor in the slot of this number, from 0, for the pass ``running``.
+
+        Raises:
+            _AllRecomputed: after the last slot, with ``early_stop``.
+            CheckpointError: if the first call, which has ended, did not save so many tensors.
+        """
+        if number >= len(self._slots):
+            if self._ended:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
+                    "pass.",
+                    hint=_HINT,
+                )
+            self._is_partial = True  # a backward pass inside the function, which will save more tensors after it
+            return
+        slot = self._slots[number]()
+        if slot is not None:  # otherwise its node was freed
+            slot.values[running] = value
+        if self._early_stop and number == len(self._slots) - 1:
+            raise _AllRecomputed
 
     def _check_recomputed(self, running: object, count: int) -> None:
         """Check the ``count`` tensors that ``running`` recomputed against the first call, unless it had not ended."""
@@ -139,14 +147,20 @@ class Region:
                 f"Number of tensors saved during recomputation: {count}.",
                 hint=_HINT,
             )
-        if not self._compares:
-            return
+        if self._compares:
+            self._check_shapes_and_types(running)
+
+    def _check_shapes_and_types(self, running: object) -> None:
+        """Raise CheckpointError if a tensor that ``running`` recomputed has another shape or type than in the first call."""
         different = []
-        for i, reference in enumerate(self._slots):
+        for i, (reference, expected) in enumerate(zip(self._slots, self._expected, strict=True)):
             slot = reference()
             value = None if slot is None else slot.values.get(running)
-            if value is not None and (metadata := _shape_and_dtype(value)) != self._expected[i]:
-                different.append(f"tensor at position {i}:\nsaved metadata: {self._expected[i]}\nrecomputed metadata: {metadata}")
+            if value is None:  # its node was freed
+                continue
+            metadata = _shape_and_dtype(value)
+            if metadata != expected:
+                different.append(f"tensor at position {i}:\nsaved metadata: {expected}\nrecomputed metadata: {metadata}")
         if different:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
