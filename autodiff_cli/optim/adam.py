@@ -51,7 +51,7 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_rate(lr)
-        if not eps >= 0:
+        if not eps >= 0:  # or nan
             raise ArgumentError(f"Invalid epsilon value: {eps}")
         for i, beta in enumerate(betas):
             if not 0 <= beta < 1:
@@ -64,18 +64,18 @@ class Adam(Optimizer):
         super().__init__(params, options)
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step, and change the means in its state; see ``Optimizer.updated``."""
-        if not state:
+        """Return the parameter after one step, and change the means in its state; see ``Optimizer.updated``.
+
+        The t-th step is ``lr*m/(1 - beta1**t)`` over ``sqrt(v/(1 - beta2**t)) + eps``, for the mean m of the gradients and the
+        mean v of their squares: both start at 0, and are divided by the sum of their weights so far.
+        """
+        if not state:  # the first step
             state["step"] = new_tensor(0.0)
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(tensor), zeros_like(tensor)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros_like(tensor)
+        tensor, grad = _decayed(tensor, grad, group)
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        if group["weight_decay"]:
-            if group["decoupled_weight_decay"]:
-                tensor = tensor * (1 - lr * group["weight_decay"])
-            else:
-                grad = grad + tensor * group["weight_decay"]
         state["step"] = state["step"] + 1
         step = state["step"].item()
         mean = state["exp_avg"] = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
@@ -85,6 +85,16 @@ class Adam(Optimizer):
         root = sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
         result: Tensor = tensor - mean / root * (lr / (1 - beta1**step))
         return result
+
+
+def _decayed(tensor: Tensor, grad: Tensor, group: Group) -> tuple[Tensor, Tensor]:
+    """Return a parameter and its gradient after weight decay, which shrinks the parameter (AdamW) or adds to the gradient."""
+    decay = group["weight_decay"]
+    if not decay:
+        return tensor, grad
+    if group["decoupled_weight_decay"]:
+        return tensor * (1 - group["lr"] * decay), grad
+    return tensor, grad + tensor * decay
 
 
 class AdamW(Adam):

@@ -48,7 +48,9 @@ class Optimizer:
         groups: list[Any] = list(params)
         if not groups:
             raise ArgumentError("optimizer got an empty parameter list")
-        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+        if not isinstance(groups[0], dict):  # tensors, or pairs of names and tensors
+            groups = [{"params": groups}]
+        for group in groups:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: Group) -> None:
@@ -61,19 +63,23 @@ class Optimizer:
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
         group = {**param_group, "params": _as_list(param_group.get("params"))}
         if group["params"] and all(isinstance(parameter, tuple) for parameter in group["params"]):
-            group["param_names"], group["params"] = ([*column] for column in zip(*group["params"], strict=True))
+            names, tensors = zip(*group["params"], strict=True)
+            group["param_names"], group["params"] = list(names), list(tensors)
         for name, default in self.defaults.items():
             group.setdefault(name, default)
-        tensors = group["params"]
+        self._check_tensors(group["params"], bool(group.get("differentiable")))
+        self.param_groups.append(group)
+
+    def _check_tensors(self, tensors: list[Any], differentiable: bool) -> None:
+        """Check the parameters of a new group: no other group has them, and they are leaves unless steps are differentiable."""
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise ArgumentError(f"optimizer can only optimize Tensors, but one of the params is {type_name(tensor)}")
-            if not (group.get("differentiable") or tensor.is_leaf or tensor.retains_grad):
+            if not (differentiable or tensor.is_leaf or tensor.retains_grad):
                 raise ArgumentError("can't optimize a non-leaf Tensor", hint="call detach().requires_grad_() on it first")
         known = {id(tensor) for other in self.param_groups for tensor in other["params"]}
         if known & {id(tensor) for tensor in tensors}:
             raise ArgumentError("some parameters appear in more than one parameter group")
-        self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters: to ``None``, or to zeros."""
@@ -83,10 +89,10 @@ class Optimizer:
                     tensor.grad = None if set_to_none else zeros_like(tensor.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change each parameter that has a gradient, once.
+        """Change each parameter that has a gradient, once; the change is recorded only in a group that is ``differentiable``.
 
         Args:
-            closure: a function that computes the loss and the gradients anew.
+            closure: a function that computes the loss and the gradients anew; it is called first, with recording.
 
         Returns:
             The result of ``closure``, or ``None`` without a closure.
@@ -97,11 +103,15 @@ class Optimizer:
                 loss = closure()
         for group in self.param_groups:
             with set_grad_enabled(bool(group.get("differentiable"))):
-                for tensor in group["params"]:
-                    if tensor.grad is not None:
-                        slope = -tensor.grad if group.get("maximize") else tensor.grad
-                        tensor.copy_(self.updated(tensor, slope, self.state[tensor], group))
+                self._change_parameters(group)
         return loss
+
+    def _change_parameters(self, group: Group) -> None:
+        """Copy the new values into the parameters of a group that have a gradient."""
+        for tensor in group["params"]:
+            if tensor.grad is not None:
+                grad = -tensor.grad if group.get("maximize") else tensor.grad
+                tensor.copy_(self.updated(tensor, grad, self.state[tensor], group))
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
         """Return the new values of a parameter, and change its state.
@@ -123,7 +133,7 @@ class Optimizer:
 
 
 def _as_list(params: object) -> list[Any]:
-    """Return the parameters of a group, a tensor or a collection, as a list; raise an error for a set, whose order varies."""
+    """Return the parameters of a group as a list: a tensor alone, or a collection; raise ArgumentError for a set or a number."""
     if not isinstance(params, Iterable):
         raise ArgumentError("a group of parameters needs a list of tensors under the key 'params'")
     if isinstance(params, (set, frozenset)):
@@ -142,5 +152,5 @@ def check_rate(lr: float | Tensor) -> None:
     """
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ArgumentError("Tensor lr must be 1-element")
-    if not lr >= 0:
+    if not lr >= 0:  # or nan
         raise ArgumentError(f"Invalid learning rate: {lr}")

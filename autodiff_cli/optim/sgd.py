@@ -60,8 +60,10 @@ class SGD(Optimizer):
             grad = grad + tensor * group["weight_decay"]
         momentum = group["momentum"]
         if momentum:
-            before = state.get("momentum_buffer")
-            velocity = grad.clone() if before is None else before * momentum + grad * (1 - group["dampening"])
+            if "momentum_buffer" in state:
+                velocity = state["momentum_buffer"] * momentum + grad * (1 - group["dampening"])
+            else:  # the first step
+                velocity = grad.clone()
             state["momentum_buffer"] = velocity
             grad = grad + velocity * momentum if group["nesterov"] else velocity
         result: Tensor = tensor - grad * group["lr"]
