@@ -34,29 +34,31 @@ def _central_differences(function: Callable[[], Sequence[Tensor]], argument: Ten
     Raises:
         InvalidCheck: if the shapes or the types of the outputs depend on the values of the argument.
     """
-    ends: list[list[Any]] = []
-    for step in (-eps, eps):
-        with temporarily_shifted(argument, step, element):
-            ends.append([output._data for output in function()])
+    with temporarily_shifted(argument, -eps, element):
+        before: list[Any] = [output._data for output in function()]
+    with temporarily_shifted(argument, eps, element):
+        after: list[Any] = [output._data for output in function()]
     index = tuple(map(int, np.unravel_index(element, argument.shape)))
-    beginning = (
-        "Expected `func` to return outputs with the same {} when inputs are perturbed on index {} by {}, but got: {}s {} and {}."
-    )
-    for low, high in zip(*ends, strict=True):
+    change = f"when inputs are perturbed on index {index} by {eps}, but got:"
+    differences = []
+    for low, high in zip(before, after, strict=True):
         if low.shape != high.shape:
-            raise InvalidCheck(beginning.format("shape", index, eps, "shape", Size(low.shape), Size(high.shape)))
+            shapes = f"{Size(low.shape)} and {Size(high.shape)}"
+            raise InvalidCheck(f"Expected `func` to return outputs with the same shape {change} shapes {shapes}.")
         if low.dtype != high.dtype:
-            types = (tensor_on(side).dtype for side in (low, high))
-            raise InvalidCheck(beginning.format("dtype", index, eps, "dtype", *types))
-    return [(np.asarray(high, np.float64) - np.asarray(low, np.float64)) / (2 * eps) for low, high in zip(*ends, strict=True)]
+            types = f"{tensor_on(low).dtype} and {tensor_on(high).dtype}"
+            raise InvalidCheck(f"Expected `func` to return outputs with the same dtype {change} dtypes {types}.")
+        differences.append((np.asarray(high, np.float64) - np.asarray(low, np.float64)) / (2 * eps))
+    return differences
 
 
 def numeric_jacobians(function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float) -> list[Array]:
     """Return the Jacobian of each output of ``function`` by central differences; see ``analytic_jacobian`` for the shape."""
-    rows = [_central_differences(function, argument, eps, i) for i in range(argument.numel())]
+    rows = [_central_differences(function, argument, eps, element) for element in range(argument.numel())]
     if not rows:  # an argument without elements
         return [np.zeros((0, output.numel())) for output in function()]
-    return [np.array([np.ravel(part) for part in parts]).reshape(len(rows), -1) for parts in zip(*rows, strict=True)]
+    rows_by_output = zip(*rows, strict=True)
+    return [np.array([np.ravel(row) for row in its_rows]) for its_rows in rows_by_output]
 
 
 def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:

@@ -111,16 +111,18 @@ def gradgradcheck(
     arguments = arguments_of(inputs)
     cotangents = _random_cotangents(outputs_of(func(*arguments))) if grad_outputs is None else arguments_of(grad_outputs)
     count = len(arguments)
-    differentiated = [isinstance(a, Tensor) and a.requires_grad for a in (*arguments, *cotangents)]
+    is_variable = [isinstance(value, Tensor) and value.requires_grad for value in (*arguments, *cotangents)]
 
-    def gradient(*everything: Any) -> tuple[Tensor, ...]:
-        """Return the gradients of the outputs as a function of inputs, then cotangents; an unused input is left out."""
-        # Forward mode detaches its inputs, so they have to require grad again.
-        values = [v.requires_grad_() if follows else v for v, follows in zip(everything, differentiated, strict=True)]
-        results = [o for o in outputs_of(func(*values[:count])) if o.requires_grad]
-        variables = [v for v, follows in zip(values[:count], differentiated, strict=False) if follows]
-        gradients = grad(results, variables, values[count:], create_graph=True, allow_unused=True)
-        return tuple(g for g in gradients if g is not None)
+    def gradient(*values: Any) -> tuple[Tensor, ...]:
+        """Return the gradients of the outputs as a function of the arguments, then the cotangents, without unused arguments."""
+        for i, value in enumerate(values):
+            if is_variable[i]:  # forward mode has detached it
+                value.requires_grad_()
+        inputs, starts = values[:count], values[count:]
+        recorded = [output for output in outputs_of(func(*inputs)) if output.requires_grad]
+        variables = [value for i, value in enumerate(inputs) if is_variable[i]]
+        gradients = grad(recorded, variables, starts, create_graph=True, allow_unused=True)
+        return tuple(slope for slope in gradients if slope is not None)
 
     return gradcheck(
         gradient, [*arguments, *cotangents], check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, **options
@@ -137,7 +139,12 @@ def _random_cotangents(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 @dataclass
 class DerivativeCheck:
-    """One check of a function, see ``gradcheck``; ``checked`` and ``outputs`` are the arguments and outputs that require grad."""
+    """One check of a function, see ``gradcheck``.
+
+    Attributes:
+        checked: the arguments that require grad.
+        all_outputs, outputs: the results of the function, and those of them that require grad.
+    """
 
     func: CheckedFunction
     arguments: list[Any]
@@ -148,20 +155,24 @@ class DerivativeCheck:
     check_grad_dtypes: bool
 
     def __post_init__(self) -> None:
-        """Find the inputs to check, warn of or refuse those that do not suit, and call the function once."""
+        """Check the arguments, and set the attributes that follow from them and from one call of the function."""
         self.checked = [a for a in self.arguments if isinstance(a, Tensor) and a.requires_grad]
+        self._check_arguments()
+        self.all_outputs = self.call()
+        self.outputs = [o for o in self.all_outputs if o.requires_grad]
+
+    def _check_arguments(self) -> None:
+        """Warn of arguments that are not float64; refuse elements that share memory, and arguments of which none is checked."""
         for i, argument in enumerate(self.arguments):
             if isinstance(argument, Tensor) and argument.requires_grad:
                 if argument._data.dtype != np.float64:
-                    warnings.warn(_NOT_DOUBLE.format(i), stacklevel=5)  # the caller of gradcheck
+                    warnings.warn(_NOT_DOUBLE.format(i), stacklevel=6)  # the caller of gradcheck
                 if _repeats_elements(argument._data):
                     raise GraphError(_OVERLAPS.format(i))
         if not self.checked:
             raise ArgumentError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
             )
-        self.all_outputs = self.call()
-        self.outputs = [o for o in self.all_outputs if o.requires_grad]
 
     def numeric(self, argument: Tensor) -> list[Array]:
         """Return the numerical Jacobian of each output that requires grad, or of each output if none does."""
@@ -174,52 +185,48 @@ class DerivativeCheck:
 
     def compare_jacobians(self, forward: bool) -> None:
         """Raise GradcheckError if Jacobians of one mode differ from finite differences; they are 0 without a recorded output."""
-        numeric = [self.numeric(argument) for argument in self.checked]
+        numeric = [self.numeric(argument) for argument in self.checked]  # by argument, then by output
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
             return
-        by_argument = [self._forward(argument) for argument in self.checked] if forward else None
+        by_forward_mode = [self._jacobians_by_forward_mode(argument) for argument in self.checked] if forward else []
         for i, output in enumerate(self.outputs):
             for j, argument in enumerate(self.checked):
-                analytic = by_argument[j][i] if by_argument else self._backward(output, argument)
-                if not np.allclose(analytic, numeric[j][i], self.rtol, self.atol):
-                    raise GradcheckError(mismatch(i, j, numeric[j][i], analytic, forward))
+                numerical = numeric[j][i]
+                analytic = by_forward_mode[j][i] if forward else self._reproduced_jacobian(output, argument)
+                if not np.allclose(analytic, numerical, self.rtol, self.atol):
+                    raise GradcheckError(mismatch(i, j, numerical, analytic, forward))
 
-    def _backward(self, output: Tensor, argument: Tensor) -> Array:
-        """Return the Jacobian of an output by reverse mode, after a check that a second pass gives the same."""
+    def _reproduced_jacobian(self, output: Tensor, argument: Tensor) -> Array:
+        """Return the Jacobian of an output by reverse mode; raise GradcheckError if a second pass differs by ``nondet_tol``."""
         analytic = analytic_jacobian(output, argument)
         again = analytic_jacobian(output, argument)
         if np.any(np.abs(analytic - again) > self.nondet_tol):
             raise GradcheckError(_NOT_REENTRANT.format(self.nondet_tol))
         return analytic
 
-    def _forward(self, argument: Tensor) -> list[Array]:
+    def _jacobians_by_forward_mode(self, argument: Tensor) -> list[Array]:
         """Return the Jacobians of all outputs with respect to an input by forward mode, one pass for each of its elements."""
         passes = [self._tangents(argument, unit.reshape(argument.shape)) for unit in np.eye(argument.numel())]
-        return [
-            np.array([np.ravel(tangents[i]._data) for tangents in passes]).reshape(argument.numel(), output.numel())
-            for i, output in enumerate(self.outputs)
-        ]
+        jacobians = []
+        for i, output in enumerate(self.outputs):
+            rows = [np.ravel(tangents[i]._data) for tangents in passes]
+            jacobians.append(np.reshape(rows, (argument.numel(), output.numel())))
+        return jacobians
 
     def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
         """Return the tangents of the recorded outputs for the tangent ``direction`` of one input, and tangents 0 of the others."""
         with dual_level():
-            values: list[Any] = []
-            for value in self.arguments:
-                if not isinstance(value, Tensor) or not value.requires_grad:
-                    values.append(value)
-                    continue
-                spread = np.full(value.shape, direction if value is argument else 0.0, value._data.dtype)
-                values.append(make_dual(value.detach(), tensor_on(spread[()])))
+            values = [_with_tangent(value, direction if value is argument else 0.0) for value in self.arguments]
             tangents = []
             for output, recorded in zip(outputs_of(self.func(*values)), self.all_outputs, strict=True):
                 if not recorded.requires_grad:
                     continue
                 primal, tangent = unpack_dual(output)
-                if tangent is not None and self.check_grad_dtypes and tangent.dtype != recorded.dtype:
-                    raise GradcheckError("Forward AD gradient has dtype mismatch.")
                 tangents.append(primal * 0.0 if tangent is None else tangent)
+                if self.check_grad_dtypes and tangents[-1].dtype != recorded.dtype:
+                    raise GradcheckError("Forward AD gradient has dtype mismatch.")
         return tangents
 
     def check_zero_cotangents(self) -> None:
@@ -230,6 +237,14 @@ class DerivativeCheck:
         for gradient in grad(self.outputs, self.checked, starts, retain_graph=True, allow_unused=True):
             if gradient is not None and np.any(gradient._data != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _with_tangent(value: Any, tangent: Array | float) -> Any:
+    """Return a checked argument as a dual tensor with a tangent, one number for all elements; any other argument unchanged."""
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return value
+    tangents = np.full(value.shape, tangent, value._data.dtype)
+    return make_dual(value.detach(), tensor_on(tangents[()]))
 
 
 def _repeats_elements(data: Array) -> bool:

@@ -49,13 +49,13 @@ class FunctionNode(Node):
         self._function = function
         self._saved = ()
         self._saved_for_forward: tuple[Tensor | None, ...] = ()
-        self._in_jvp = False
-        self._sealed = False
+        self._in_jvp = False  # whether ``jvp`` is running
+        self._sealed = False  # whether ``forward`` has ended, see ``seal``
         self._edges = ()
         self._hooks = None
-        self._materialize = True
-        self._constant: tuple[Tensor, ...] = ()
-        self._dirty: tuple[Tensor, ...] = ()
+        self._materialize = True  # see ``set_materialize_grads``
+        self._constant: tuple[Tensor, ...] = ()  # the outputs that are marked as not differentiable
+        self._dirty: tuple[Tensor, ...] = ()  # the inputs that ``forward`` changed in place
 
     def __repr__(self) -> str:
         return f"<{PYTORCH}.{type(self).__name__} object at {id(self):#x}>"
@@ -124,17 +124,15 @@ class FunctionNode(Node):
         if not self._sealed:  # ``forward`` has not ended
             return tuple(self._saved)
         self.check_saved()
-        slots = zip(self._saved, self.saved_slots, strict=True)
-        return tuple(entry.unpack(self) if hasattr(entry, "unpack") else recorded(self, entry, edge) for entry, (_, edge) in slots)
+        tensors = []
+        for entry, (_, edge) in zip(self._saved, self.saved_slots, strict=True):
+            is_packed = hasattr(entry, "unpack")  # by a hook for saved tensors
+            tensors.append(entry.unpack(self) if is_packed else recorded(self, entry, edge))
+        return tuple(tensors)
 
     def seal(self, outputs: Sequence[Output]) -> None:
-        """Complete the saved values after ``forward``: store outputs as arrays, without references to this node; pack for hooks."""
-        # The number of each output among the results, ``None`` for an output that is not differentiable.
-        numbers = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
-        self._saved = tuple(
-            SavedOutput(entry._data, numbers[id(entry)]) if isinstance(entry, Tensor) and id(entry) in numbers else entry
-            for entry in self._saved
-        )
+        """Complete the node after ``forward``: the values that it saves, the numbers of their edges, and packing by hooks."""
+        self._saved = _outputs_as_arrays(self._saved, outputs)
         self._sealed = True
         if inference_used[0]:
             refuse_inference(self)
@@ -146,11 +144,13 @@ class FunctionNode(Node):
         self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
 
     def _edge_number(self, entry: Tensor | SavedOutput | None) -> int:
-        """Return the edge number of a saved value, see ``Node.saved_slots``; ``None`` counts as an output."""
+        """Return the number of the edge of a saved value: ``OUTPUT`` for an output and ``None``, ``NO_EDGE`` for a constant."""
         if not isinstance(entry, Tensor):
             return OUTPUT
-        edges = enumerate(self._edges) if entry._requires_grad else ()
-        return next((i for i, edge in edges if edge is not None and _leads_to(edge, entry)), NO_EDGE)
+        for i, edge in enumerate(self._edges):
+            if edge is not None and entry._requires_grad and _leads_to(edge, entry):
+                return i
+        return NO_EDGE
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Run ``backward`` without recording, and return arrays; all gradients are computed, ``needed`` or not."""
@@ -161,16 +161,10 @@ class FunctionNode(Node):
         return self._run(grad)
 
     def _run(self, grad: Cotangent) -> list[Tensor | None]:
-        """Call ``backward``, by default with 0 for ``None``, and return checked gradients; a surplus ``None`` at the end is cut."""
-        grads = grad if self._outputs != 1 else [grad]
-        tensors = [None if gradient is None else as_tensor(gradient) for gradient in grads]
-        if self._materialize:
-            tensors = [
-                self._zeros(i) if gradient is None and (self._materialize_non_diff_grads or self._differentiable[i]) else gradient
-                for i, gradient in enumerate(tensors)
-            ]
-        result = self._function._backward()(self, *tensors)
+        """Call ``backward`` with the gradients of the outputs, and return the gradients of the arguments after checks."""
+        result = self._function._backward()(self, *self._output_gradients(grad))
         parts = list(result) if isinstance(result, tuple) else [result]
+        # A surplus ``None`` at the end is ignored, as in PyTorch.
         while len(parts) > len(self._edges) and parts[-1] is None:
             parts.pop()
         if len(parts) != len(self._edges):
@@ -180,13 +174,24 @@ class FunctionNode(Node):
             )
         return [self._checked_gradient(i, part) for i, part in enumerate(parts)]
 
+    def _output_gradients(self, grad: Cotangent) -> list[Tensor | None]:
+        """Return the gradient of each output as a tensor; for an undefined one, zeros or ``None``, as the function has set."""
+        tensors: list[Tensor | None] = []
+        for i, gradient in enumerate([grad] if self._outputs == 1 else grad):
+            if gradient is not None:
+                tensors.append(as_tensor(gradient))
+                continue
+            takes_zeros = self._materialize and (self._materialize_non_diff_grads or self._differentiable[i])
+            tensors.append(self._zeros(i) if takes_zeros else None)
+        return tensors
+
     def _zeros(self, output: int) -> Tensor | None:
         """Return the gradient 0 of an output; ``None`` if the output is not a tensor."""
         shape, dtype = self.output_type(output)
         return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
 
     def _checked_gradient(self, index: int, part: Tensor | None) -> Tensor | None:
-        """Return a gradient that ``backward`` returned, after checks; ``None`` for an argument that does not require grad."""
+        """Return the gradient of argument ``index`` after checks; ``None`` if there is none, or the argument does not need it."""
         if part is None:
             return None
         if not isinstance(part, Tensor):
@@ -213,6 +218,15 @@ class FunctionNode(Node):
     def release(self) -> None:
         if self._saved:  # a node that saved nothing may run again
             self._saved = None
+
+
+def _outputs_as_arrays(saved: Sequence[Tensor | None], outputs: Sequence[Output]) -> tuple[Tensor | SavedOutput | None, ...]:
+    """Return saved values with the outputs among them as arrays, because a tensor would form a reference cycle with its node."""
+    # By identity, the number of each output among the results, ``None`` for an output that is not differentiable.
+    numbers = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
+    return tuple(
+        SavedOutput(entry._data, numbers[id(entry)]) if entry is not None and id(entry) in numbers else entry for entry in saved
+    )
 
 
 def _sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -40,7 +40,7 @@ class Outputs:
         args: the arguments of ``forward``.
         outputs: the results of ``forward``.
         recording: whether the call is recorded.
-        without_ctx: whether ``setup_context`` saved the values.
+        without_ctx: whether ``forward`` does not take ``ctx``, so that ``setup_context`` saved the values.
     """
 
     def __init__(self, node: FunctionNode, args: Sequence[Any], outputs: list[Output], recording: bool, without_ctx: bool) -> None:
@@ -56,24 +56,30 @@ class Outputs:
         Raises:
             GraphError: if ``forward`` changed a tensor in place that it may not change, or did not return it.
         """
-        node, outputs = self.node, self.outputs
+        node = self.node
         for tensor in node._dirty:
             mark_changed(tensor)
-            if not _is_one_of(tensor, outputs):
+            if not _is_one_of(tensor, self.outputs):
                 raise GraphError(NOT_RETURNED)
         if self.recording:
-            node.describe_outputs([value if isinstance(value, Tensor) else None for value in outputs])
-        differentiable = node._differentiable = [self._is_differentiable(value) for value in outputs]
-        for i, value in enumerate(outputs):
-            if isinstance(value, Tensor):
-                outputs[i] = self._with_history(value, i) if differentiable[i] else self._without_history(value)
-                view = _view_of(outputs[i])
-                is_changed_input = _is_one_of(value, self.args) and _is_one_of(value, node._dirty)
-                if view is not None and not is_changed_input:  # any other view must not be changed in place later
-                    view.created = "several" if differentiable.count(True) > 1 else "function"
+            node.describe_outputs([value if isinstance(value, Tensor) else None for value in self.outputs])
+        node._differentiable = [self._is_differentiable(value) for value in self.outputs]
+        results = []
+        for number, value in enumerate(self.outputs):
+            results.append(self._completed_tensor(value, number) if isinstance(value, Tensor) else value)
         if self.recording:
-            node.seal(outputs)
-        return outputs
+            node.seal(results)
+        return results
+
+    def _completed_tensor(self, value: Tensor, number: int) -> Tensor:
+        """Return the output ``number`` with its history; if it is a view, refuse later in-place changes, except of an input."""
+        differentiable = self.node._differentiable
+        result = self._with_history(value, number) if differentiable[number] else self._without_history(value)
+        view = _view_of(result)
+        is_changed_input = _is_one_of(value, self.args) and _is_one_of(value, self.node._dirty)
+        if view is not None and not is_changed_input:
+            view.created = "several" if differentiable.count(True) > 1 else "function"
+        return result
 
     def _is_differentiable(self, value: Output) -> bool:
         """Return whether a result is recorded: a tensor of floats that is not marked as constant."""
@@ -85,25 +91,25 @@ class Outputs:
         )
 
     def _without_history(self, value: Tensor) -> Tensor:
-        """Return a result that is not differentiable: an alias of an input; any other tensor, detached unless it is a view."""
+        """Return a result that is not differentiable, without a history; an unchanged input, which keeps its own, is replaced."""
         is_input = _is_one_of(value, self.args)
-        if not value._requires_grad:
-            return self._alias(value) if is_input and not _is_one_of(value, self.node._dirty) else value
-        if is_input:
+        is_changed = _is_one_of(value, self.node._dirty)
+        if value._requires_grad and is_input:
             return value.detach()
-        return value.detach_() if _view_of(value) is None else value
+        if value._requires_grad:
+            return value.detach_() if _view_of(value) is None else value  # a view cannot be detached in place
+        return self._alias(value) if is_input and not is_changed else value
 
     def _with_history(self, value: Tensor, number: int) -> Tensor:
         """Return a result as the output ``number`` of the node: itself, or, for an input that was not changed, a view of it."""
         is_input = _is_one_of(value, self.args)
         if _is_one_of(value, self.node._dirty):
             self._check_dirty(value, is_input)
-            rebase_history(value, tensor_on(value._data, (self.node, number)))
+            rebase_history(value, tensor_on(value._data, (self.node, number)))  # and derive those of its views
             return value
-        if is_input:
-            value = self._alias(value)
-        value._edge, value._requires_grad = (self.node, number), True
-        return value
+        output = self._alias(value) if is_input else value
+        output._edge, output._requires_grad = (self.node, number), True
+        return output
 
     def _alias(self, value: Tensor) -> Tensor:
         """Return a view of an input that was returned unchanged; ``setup_context`` must not have saved this input."""
@@ -118,7 +124,7 @@ class Outputs:
         if not is_input:
             if view is not None:
                 raise GraphError(NOT_AN_INPUT)
-            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=6)  # the caller of apply
+            warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=7)  # the caller of apply
         check_recorded(tensor, view, "has been")
         if view is not None and len(self.outputs) > 1:
             raise GraphError(SEVERAL)
