@@ -70,11 +70,7 @@ DTypeLike = str | type | DType | dtype
 
 
 def as_dtype(dtype: DTypeLike | None) -> DType:
-    """Convert a data type to a NumPy dtype; ``None`` gives float64.
-
-    Raises:
-        DtypeError: if tensors cannot have this type.
-    """
+    """Convert a data type to a NumPy dtype, float64 for ``None``; raise DtypeError if tensors cannot have this type."""
     if isinstance(dtype, str) and dtype not in _NAMES:
         raise DtypeError(f"unknown type '{dtype}'", hint=USE)
     try:
@@ -94,11 +90,7 @@ USE = "use float64, float32, float16, int64, int32, int16, int8, uint8 or bool"
 
 
 def torch_type(dtype: DType) -> dtype:
-    """Return the type object for a NumPy dtype.
-
-    Raises:
-        DtypeError: if tensors cannot have this type.
-    """
+    """Return the type object for a NumPy dtype; raise DtypeError if tensors cannot have this type."""
     try:
         return TYPES[dtype]
     except KeyError:

@@ -128,11 +128,7 @@ class Node:
         """Free the saved values; a second backward pass then fails with PyTorch's message."""
 
     def check_saved(self) -> None:
-        """Check that the saved values were neither freed nor changed in place.
-
-        Raises:
-            GraphError: if a saved value was freed or changed in place; the message is PyTorch's.
-        """
+        """Raise PyTorch's GraphError if the saved values were freed, or one of them was changed in place."""
         saved = self._saved
         if saved is None:
             raise GraphError(FREED, hint=FREED_HINT)
@@ -230,11 +226,7 @@ def input_nodes(node: Node) -> list[Node]:
 
 
 def check_version(saved: object, sequence_nr: int) -> None:
-    """Check that a saved tensor was not changed in place after the sequence number; a value that is not a tensor passes.
-
-    Raises:
-        GraphError: if it was changed; the message is PyTorch's.
-    """
+    """Raise PyTorch's GraphError if a saved value is a tensor that was changed in place after the sequence number."""
     changes, later_changes = changes_since(saved, sequence_nr)
     if later_changes and isinstance(saved, Tensor):
         raise GraphError(changed_message(saved, changes, later_changes), hint=CHANGED_HINT)

@@ -160,20 +160,18 @@ class LostEdge(tuple[Any, ...]):
 
 
 def check_changeable(tensor: Tensor) -> None:
-    """Check that a tensor may be changed in place: an inference tensor only in ``inference_mode``.
-
-    Raises:
-        GraphError: if the tensor is an inference tensor, and the mode is not enabled.
-    """
+    """Raise GraphError if a tensor is an inference tensor, which may be changed in place in ``inference_mode`` only."""
     if is_inference(tensor) and not is_inference_mode_enabled():
         raise GraphError("Inplace update to inference tensor outside InferenceMode is not allowed.", hint=CLONE_INFERENCE)
 
 
 def check_recorded(tensor: Tensor, view: View | None, tense: str = "is being") -> None:
-    """Check that a tensor may be changed in place while operations are recorded; ``tense`` is a word of the message.
+    """Raise GraphError if a recorded in-place change is not possible: of a leaf, its view, or a view made without recording.
 
-    Raises:
-        GraphError: if the history of a view cannot take over the change, or the tensor is a leaf or a view of a leaf.
+    Args:
+        tensor: the tensor to change.
+        view: the steps that make it, if it is a view with a history.
+        tense: the verb of the message, ``has been`` after the change.
     """
     refusal = None if view is None else view.refusal(known_edge(tensor), indirect=False)
     if refusal is not None:
@@ -191,11 +189,7 @@ def check_recorded(tensor: Tensor, view: View | None, tense: str = "is being") -
 
 
 def refuse_inference(node: Node) -> None:
-    """Check that a node that is recorded does not save an inference tensor, whose changes would not be noticed.
-
-    Raises:
-        GraphError: if one of the saved values is an inference tensor.
-    """
+    """Raise GraphError if a node that is recorded saves an inference tensor, whose changes would not be noticed."""
     if any(isinstance(value, Tensor) and is_inference(value) for value in node._saved or ()):
         raise GraphError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "

@@ -145,12 +145,8 @@ def _as_list(params: object) -> list[Any]:
 
 
 def check_rate(lr: float | Tensor) -> None:
-    """Check a learning rate, which is a number or a tensor with one element.
-
-    Raises:
-        ArgumentError: if it is negative or has several elements.
-    """
+    """Raise ArgumentError if a learning rate is negative or nan, or a tensor with several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ArgumentError("Tensor lr must be 1-element")
-    if not lr >= 0:  # or nan
+    if not lr >= 0:
         raise ArgumentError(f"Invalid learning rate: {lr}")

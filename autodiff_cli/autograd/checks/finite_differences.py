@@ -29,11 +29,7 @@ def temporarily_shifted(argument: Tensor, step: float, element: int) -> Iterator
 
 
 def _central_differences(function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float, element: int) -> list[Array]:
-    """Return the central difference of each output of ``function`` for steps of ``eps`` and ``-eps`` of an element.
-
-    Raises:
-        InvalidCheck: if the shapes or the types of the outputs depend on the values of the argument.
-    """
+    """Return the central difference of each output, whose shape and type must not change, for steps of an element by ``eps``."""
     with temporarily_shifted(argument, -eps, element):
         before: list[Any] = [output._data for output in function()]
     with temporarily_shifted(argument, eps, element):

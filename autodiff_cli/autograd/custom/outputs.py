@@ -51,11 +51,7 @@ class Outputs:
         self.saved_by_setup = node._saved if without_ctx else ()
 
     def completed(self) -> list[Output]:
-        """Return the outputs with their histories, and check how ``forward`` used its inputs.
-
-        Raises:
-            GraphError: if ``forward`` changed a tensor in place that it may not change, or did not return it.
-        """
+        """Return the outputs with their histories; raise GraphError if ``forward`` changed a tensor that it must not change."""
         node = self.node
         for tensor in node._dirty:
             mark_changed(tensor)

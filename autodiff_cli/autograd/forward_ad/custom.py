@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
-    """Check that a tangent has the shape of its tensor.
-
-    Raises:
-        ShapeError: if the shapes differ; the message is PyTorch's.
-    """
+    """Raise PyTorch's ShapeError if a tangent does not have the shape of its tensor."""
     if tuple(tangent.shape) != tuple(tensor.shape):
         raise ShapeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "

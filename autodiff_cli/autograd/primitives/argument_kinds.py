@@ -155,11 +155,7 @@ class Kind:
         self.hint = hint
 
     def __call__(self, value: Argument, name: str, parameter: str) -> Any:
-        """Convert the argument for ``parameter`` in a call to the function ``name``.
-
-        Raises:
-            ArgumentError: if the value is not of this kind.
-        """
+        """Convert the argument for ``parameter`` in a call of ``name``; raise ArgumentError if it is not of this kind."""
         try:
             return self.take(value)
         except Unfit as unfit:

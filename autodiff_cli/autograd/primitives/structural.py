@@ -28,12 +28,7 @@ declare = Declarations(__name__)
 
 
 def dimension(dim: float, ndim: int) -> int:
-    """Return a dimension counted from the front; -1 means the last dimension.
-
-    Raises:
-        ArgumentError: if ``dim`` is not a whole number.
-        IndexOutOfRange: if ``dim`` is out of range; the message is PyTorch's.
-    """
+    """Return a dimension counted from the front, a whole number in the range of ``ndim``; -1 means the last dimension."""
     if isinstance(dim, float) and dim.is_integer():
         dim = int(dim)
     if not isinstance(dim, (int, np.integer)):

@@ -141,11 +141,7 @@ def run_explained(run: Callable[[], None]) -> None:
 
 
 def check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
-    """Check the contributions that a node returned, if the mode checks for nan.
-
-    Raises:
-        GraphError: if an element of a contribution is nan.
-    """
+    """Raise GraphError if a contribution that a node returned contains nan, unless the mode allows it."""
     if not _State.check_nan:
         return
     for i, part in enumerate(parts):

@@ -169,11 +169,7 @@ class PackedTensor:
             raise GraphError(_PACKED_IN_PLACE, hint="return a new tensor from the pack hook, such as 2 * x")
 
     def unpack(self, node: Node | None) -> Tensor:
-        """Return the saved tensor with its history; ``node`` is the node that saved it, ``None`` outside of nodes.
-
-        Raises:
-            DtypeError: if the unpack hook does not return a tensor.
-        """
+        """Return the tensor of the unpack hook with the history of the saved one; ``node`` has saved it, ``None``: no node."""
         stack = _stack.get()
         try:
             data = self.unpack_hook(self.packed)
@@ -317,11 +313,7 @@ class SavedInput:
         self._sequence_nr = next_sequence_nr()
 
     def unpack(self) -> Tensor:
-        """Return the tensor.
-
-        Raises:
-            GraphError: if it was saved without hooks and changed in place since.
-        """
+        """Return the tensor; raise GraphError if it was changed in place since, unless hooks have packed it."""
         if isinstance(self._entry, PackedTensor):
             return self._entry.unpack(None)
         check_version(self._entry, self._sequence_nr)

@@ -62,11 +62,7 @@ class Series(Tensor):
     recurrence: Recurrence
 
     def applied(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
-        """Return the result of a primitive with at least one series among its arguments.
-
-        Raises:
-            NoSeriesError: if the primitive does not have a rule for series.
-        """
+        """Return the result of a primitive with a series among its arguments; raise NoSeriesError if it has no rule for them."""
         return self.expansion.apply(primitive, args)
 
 

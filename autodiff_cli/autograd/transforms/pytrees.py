@@ -105,11 +105,7 @@ def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:
 
 
 def argument_positions(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
-    """Return the positions of the arguments that ``argnums`` names.
-
-    Raises:
-        GraphError: if a position is out of range, is not a whole number, or is named twice.
-    """
+    """Return the positions of the arguments that ``argnums`` names; raise GraphError unless they exist and are distinct."""
     if isinstance(argnums, int):
         return (_position(argnums, count),)
     if not isinstance(argnums, tuple):

@@ -52,14 +52,9 @@ def _lifted_to(x: Tensor, batch: Batch) -> Tensor:
 
 
 def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
-    """Return a copy of an input whose innermost tensors are leaves, or new nodes of the graph of a tensor that requires grad.
+    """Return an input as a variable of its own: its innermost tensor is a new leaf, which is appended to ``leaves``.
 
-    Args:
-        x: the input.
-        leaves: the list to which the innermost tensor is added.
-
-    Raises:
-        DtypeError: if the elements of the input are not floating-point numbers.
+    An innermost tensor that requires grad becomes a new node of its graph instead.  Other elements than floats are refused.
     """
     if type(x) is Batched:
         return x.batch.wrap(fresh(x.physical, leaves))
