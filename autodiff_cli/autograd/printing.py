@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array, default_type, dtype, torch_type
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, IndexOutOfRange, ShapeError, type_name
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.tensor import Tensor
 
 
 class Size(tuple[int, ...]):
@@ -129,16 +132,7 @@ _PRECISION, _THRESHOLD, _EDGE, _WIDTH = 4, 1000, 3, 80
 _INDENT = len("tensor(")
 
 
-class Printable(Protocol):
-    """What the text of a tensor shows."""
-
-    _data: Any
-    _edge: Any
-    _extra: Any
-    _requires_grad: bool
-
-
-def tensor_repr(tensor: Printable, *more: str) -> str:
+def tensor_repr(tensor: Tensor, *more: str) -> str:
     """Return the text of a tensor, such as ``tensor(4.8283, grad_fn=<LogBackward0>)``.
 
     Numbers have four digits after the decimal point, and only the ends of long dimensions are shown.
@@ -163,7 +157,7 @@ def tensor_repr(tensor: Printable, *more: str) -> str:
     return ("Parameter containing:\n" if is_parameter else "") + text + ")"
 
 
-def _suffixes(tensor: Printable, data: Array) -> list[str]:
+def _suffixes(tensor: Tensor, data: Array) -> list[str]:
     """Return what follows the values of a tensor: the shape if it is empty, a type that is not the usual one, the history."""
     suffixes = []
     if data.size == 0 and data.ndim != 1:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import refuse_inference
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, ShapeError, type_name
 
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.function import Function
+
 Output = Any
 """One result of ``forward``: a tensor, or any other object, which ``apply`` returns unchanged."""
 
@@ -23,19 +26,12 @@ PYTORCH = "torch.autograd.function"
 """The module of the classes of these nodes in PyTorch, which their printed form names."""
 
 
-class HasBackward(Protocol):
-    """A class with the rule of a node."""
-
-    @classmethod
-    def _backward(cls) -> Callable[..., Any]: ...
-
-
 class FunctionNode(Node):
     """The node of a ``Function``; the methods of the function receive this node as ``ctx`` and may set attributes on it."""
 
     __slots__ = ("__dict__",)
 
-    _function: type[HasBackward]
+    _function: type[Function]
     _takes_tensors: tuple[bool, ...]
     """Whether each argument of ``forward`` was a tensor."""
     needs_input_grad: tuple[bool, ...]
@@ -45,7 +41,7 @@ class FunctionNode(Node):
     """Whether ``backward`` receives zeros for outputs that are not differentiable; PyTorch's name."""
     runs_undefined = True
 
-    def __init__(self, function: type[HasBackward]) -> None:
+    def __init__(self, function: type[Function]) -> None:
         self._function = function
         self._saved = ()
         self._saved_for_forward: tuple[Tensor | None, ...] = ()
