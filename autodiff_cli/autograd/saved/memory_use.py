@@ -47,9 +47,11 @@ class SavedValue:
     def text(self, mark: str = "") -> str:
         """Return the value as text: ``self = x``, with ``mark`` around a name; empty for sizes, indices and flags that are off."""
         if self.shape is None:
-            is_listed = isinstance(self.value, (int, float, str)) and self.value is not False and not self.name.endswith(_SIZES)
-            return f"{self.name} = {self.value}" if is_listed else ""
-        what = f"{mark}{self.tensor}{mark}" if self.tensor else f"{list(self.shape)}" if self.shape else self.dtype
+            is_shown = isinstance(self.value, (int, float, str)) and self.value is not False
+            is_size = self.name.endswith(_SIZES)
+            return f"{self.name} = {self.value}" if is_shown and not is_size else ""
+        shape_or_dtype = list(self.shape) if self.shape else self.dtype  # all 0-d tensors have the same shape
+        what = f"{mark}{self.tensor}{mark}" if self.tensor else shape_or_dtype
         return f"{self.name} = {what}{' (again)' if self.again else ''}"
 
     def to_dict(self) -> dict[str, object]:
@@ -97,26 +99,27 @@ class SavedMemory:
         self.tensors = self.bytes = self.own = 0
 
     def values_of(self, node: Node, name: str) -> list[SavedValue]:
-        """Return the values of a node, ``self`` first, plain ones last, and add up their memory; ``name`` is its first output."""
-        if node._saved is None:
+        """Return the values that a node saves, and count their memory; ``name`` is the name of its first output."""
+        if node._saved is None:  # a backward pass has freed them
             return []
         values = []
         for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):
-            title = saved_name(type(node).__name__, slot) if not slot.isdecimal() else f"saved_tensors[{slot}]"
             if entry is None:  # not needed, because no gradient flows there
                 continue
+            title = f"saved_tensors[{slot}]" if slot.isdecimal() else saved_name(type(node).__name__, slot)
             arrays = list(_arrays_in(title, entry))
             if not arrays:
                 values.append(SavedValue(title, value=entry))
-            for label, array in arrays:
-                tensor = self._name_of(entry) if isinstance(entry, Tensor) else ""
-                if edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0):
-                    tensor = name
-                values.append(self._counted_value(label, tensor, array))
-        return sorted(values, key=lambda value: (value.shape is None, value.name == "result", value.name != "self"))
+            is_first_output = edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0)
+            tensor = self._name_of(entry) if isinstance(entry, Tensor) else ""
+            values += [self._counted_value(label, name if is_first_output else tensor, array) for label, array in arrays]
+        return sorted(values, key=_place)
 
     def _counted_value(self, label: str, tensor: str, array: Array) -> SavedValue:
-        """Return the record of a saved array, and count its memory, at most that of the owner, unless it was counted before."""
+        """Add the memory of a saved array to the sums, unless it was counted before, and return the record of the array.
+
+        The array counts with at most the size of the owner of its memory: a broadcast array has more elements.
+        """
         key, owner = _memory_of(array)
         again = key in self._counted
         value = SavedValue(label, tensor, np.shape(array), str(array.dtype), min(array.nbytes, owner.nbytes), again)
@@ -137,6 +140,11 @@ class SavedMemory:
 
     def to_dict(self) -> dict[str, object]:
         return {"tensors": self.tensors, "bytes": self.bytes, "variable_bytes": self.own}
+
+
+def _place(value: SavedValue) -> tuple[bool, bool, bool]:
+    """Return the sort key of a saved value: ``self`` is first, then other tensors, then the result, then plain values."""
+    return value.shape is None, value.name == "result", value.name != "self"
 
 
 def _arrays_in(name: str, entry: Any) -> Iterator[tuple[str, Array]]:

@@ -50,8 +50,8 @@ def hooks_in_effect() -> Hooks | None:
 
 def _set_stack(stack: tuple[Hooks, ...]) -> None:
     """Set the hooks of this thread; ``node_observers`` contains ``pack_saved`` once for each pair of hooks of any thread."""
-    added = len(stack) - len(_stack.get())
-    node_observers.extend([pack_saved] * added)
+    added = len(stack) - len(_stack.get())  # negative for hooks that end
+    node_observers.extend([pack_saved] * max(added, 0))
     for _ in range(-added):
         node_observers.remove(pack_saved)
     _stack.set(stack)
@@ -151,7 +151,7 @@ class PackedTensor:
     __slots__ = ("_accumulator", "_edge", "_output", "_requires_grad", "packed", "unpack_hook")
 
     def __init__(self, tensor: Tensor, hooks: Hooks, output: int | None = None) -> None:
-        """Pack a tensor; of its history, keep what does not refer back to the node that saves it, or to a leaf."""
+        """Pack a tensor, and keep its history, but no reference to a leaf or to the node that saves it, which would be a cycle."""
         pack_hook, self.unpack_hook = hooks
         self._requires_grad = tensor._requires_grad
         self._output = output
@@ -162,11 +162,7 @@ class PackedTensor:
             self._accumulator = weakref.ref(accumulator)
         elif output is None:
             self._edge = tensor._edge
-        version = tensor._version
-        with no_grad():
-            self.packed = pack_hook(tensor)
-        if tensor._version != version:
-            raise GraphError(_PACKED_IN_PLACE, hint="return a new tensor from the pack hook, such as 2 * x")
+        self.packed = _packed(tensor, pack_hook)
 
     def unpack(self, node: Node | None) -> Tensor:
         """Return the tensor of the unpack hook with the history of the saved one; ``node`` has saved it, ``None``: no node."""
@@ -180,7 +176,7 @@ class PackedTensor:
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}",
                 hint="return the tensor that the pack hook received, computed from the object that it returned",
             )
-        edge = self._edge if self._output is None or node is None else (node, self._output)
+        edge = self._edge if self._output is None or node is None else (node, self._output)  # an output refers to its node
         if edge is None and not self._requires_grad and not data._requires_grad:
             return data  # a constant, as the hook returned it
         tensor = tensor_on(data._data, edge if self._requires_grad else None)
@@ -188,6 +184,16 @@ class PackedTensor:
             tensor._requires_grad = True
             tensor.extra().accumulator = self._accumulator
         return tensor
+
+
+def _packed(tensor: Tensor, pack_hook: PackHook) -> object:
+    """Return the object that a pack hook makes of a tensor; raise GraphError if the hook changes the tensor in place."""
+    version = tensor._version
+    with no_grad():
+        packed = pack_hook(tensor)
+    if tensor._version != version:
+        raise GraphError(_PACKED_IN_PLACE, hint="return a new tensor from the pack hook, such as 2 * x")
+    return packed
 
 
 class PackedNode(Node):
@@ -220,7 +226,7 @@ class PackedNode(Node):
         node, values = _latest.get()
         if node is not self:
             return self.apply(grad, needed)
-        _latest.set((None, []))
+        _latest.set((None, []))  # frees the values
         return self.run_rules(grad, [getattr(value, "_data", value) for value in values], needed)
 
     def apply_recorded(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
@@ -229,12 +235,10 @@ class PackedNode(Node):
 
     def _unpacked(self) -> list[Any]:
         """Return the saved values with their histories, and store them in ``_latest`` if ``apply_again`` may follow."""
-        values: list[Any] = list(self._saved)
-        for i in range(len(values)):
-            entry = values[i]
-            edge = self.saved_slots[i][1]
-            values[i] = entry.unpack(self) if isinstance(entry, PackedTensor) else recorded(self, entry, edge)
-        if self.selects and self._outputs == 1:
+        values = []
+        for (_, edge), entry in zip(self.saved_slots, self._saved, strict=True):
+            values.append(entry.unpack(self) if isinstance(entry, PackedTensor) else recorded(self, entry, edge))
+        if self.selects and self._outputs == 1:  # see ``selection_masks``
             _latest.set((self, values))
         return values
 
@@ -255,14 +259,12 @@ def pack_saved(node: Node) -> None:
     hooks = hooks_in_effect()
     if hooks is None or not node.saved_slots or isinstance(node, PackedNode):
         return
-    entries = list(node._saved)
-    is_packed = False
-    for i in range(len(entries)):
-        tensor = _tensor_at(node, entries[i], node.saved_slots[i][1])
-        if tensor is not None:
-            entries[i] = PackedTensor(tensor, hooks, tensor._edge[1] if tensor._edge and tensor._edge[0] is node else None)
-            is_packed = True
-    if not is_packed:
+    entries = []
+    for (_, edge), entry in zip(node.saved_slots, node._saved, strict=True):
+        tensor = _tensor_at(node, entry, edge)
+        output = tensor._edge[1] if tensor is not None and tensor._edge and tensor._edge[0] is node else None
+        entries.append(entry if tensor is None else PackedTensor(tensor, hooks, output))
+    if not any(isinstance(entry, PackedTensor) for entry in entries):
         return
     node._saved = entries
     if type(node).saved_slots:  # the node of a custom function, whose slots differ between nodes, unpacks its values itself
@@ -271,7 +273,7 @@ def pack_saved(node: Node) -> None:
 
 
 def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
-    """Return a stored input or output as a tensor; ``None`` for any other value."""
+    """Return a stored input or output as a tensor, ``None`` for any other value; ``edge`` is its number in ``saved_slots``."""
     if isinstance(entry, Tensor):
         return entry
     output: Tensor | None = recorded(node, entry, edge) if edge == OUTPUT else None
@@ -291,9 +293,9 @@ def saved_value(node: Node, index: int) -> Any:
     Raises:
         GraphError: if the value was freed or changed in place.
     """
-    edge = node.saved_slots[index][1]
+    _, edge = node.saved_slots[index]
     if node._saved is None or isinstance(node._saved, ChangedOutput):
-        node.check_saved()
+        node.check_saved()  # raises the error
     entry = node._saved[index]
     if isinstance(entry, PackedTensor):
         return entry.unpack(node)

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import no_grad
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
-from autodiff_cli.autograd.primitives.types import array_of
+from autodiff_cli.autograd.primitives.types import Value, array_of
 from autodiff_cli.autograd.taylor_mode import recurrences
 from autodiff_cli.autograd.taylor_mode.recurrences import (
     Coefficient,
@@ -50,7 +50,7 @@ class Expansion:
         self._needed_order = order  # the ``needed_order`` of new series
 
     def variable(self, value: Array) -> Series:
-        """Return the series of the variable around ``value``; the variable shifts all elements of an array by the same amount."""
+        """Return the series ``value + t`` of the variable t, which shifts all elements of an array by the same amount."""
         series = self._new_series(value, None, (), recurrences.variable, min(self.order, 1))
         if self.order:
             series.coefficients.append(1.0)
@@ -58,9 +58,9 @@ class Expansion:
         return series
 
     def coefficients(self, output: Tensor) -> Array:
-        """Return the coefficients of a result, with shape (order + 1, *shape of the result), and clear the expansion."""
-        shape, dtype = output.shape, output.dtype if output.dtype.kind == "f" else np.dtype(np.float64)
-        result: Array = np.zeros((self.order + 1, *shape), dtype)
+        """Compute the coefficients of a result, with shape (order + 1, *shape of the result); this ends the expansion."""
+        dtype = output._data.dtype if output.dtype.kind == "f" else np.float64
+        result: Array = np.zeros((self.order + 1, *output.shape), dtype)
         result[0] = output._data
         if isinstance(output, Series):
             with np.errstate(all="ignore"), no_grad():
@@ -69,12 +69,16 @@ class Expansion:
                 self._grow()
             for k in range(1, self.order + 1):
                 result[k] = output.coefficients[k]
+        self._clear()
+        return result
+
+    def _clear(self) -> None:
+        """Drop all series, and break their reference cycles, which would be freed late."""
         for level in self._levels:
-            for series in level:  # break the reference cycles, which would be freed late
+            for series in level:
                 series.args, series.local_derivatives = (), []
         self._levels.clear()
         self._known.clear()
-        return result
 
     def apply(self, primitive: Primitive, args: Sequence[Operand]) -> Tensor:
         """Return the result of an operation on a series; the same arguments give the same result object."""
@@ -82,29 +86,27 @@ class Expansion:
 
     def cached(self, operation: object, args: Sequence[Operand], make: Callable[[], Tensor]) -> Tensor:
         """Return the result of an operation, which ``make`` computes unless it is known for these arguments."""
-        key: tuple[Any, ...] | None = (operation, *map(_key_of, args))
+        key = (operation, *map(_key_of, args))
         try:
-            if key in self._known:
-                return self._known[key]
+            is_known = key in self._known
         except TypeError:  # an argument that is not hashable, such as a list
-            key = None
-        result = make()
-        if key is not None:
-            self._known[key] = result
+            return make()
+        if not is_known:
+            self._known[key] = make()
             self._arguments.append(args)
-        return result
+        return self._known[key]
 
     def _result(self, primitive: Primitive, args: Sequence[Operand]) -> Operand:
         """Return the series of a primitive by its declared rule; its value if no argument depends on the variable."""
         result = primitive.function(*map(primal_of, args))
-        kind: Any = primitive.series
-        if kind is None:
+        rule: Any = primitive.series
+        if rule is None:
             raise NoSeriesError(f"{primitive.name} has no rule for power series")
-        if kind == "fixed" or not _depends_on_variable(primitive, args):
+        if rule == "fixed" or not _depends_on_variable(primitive, args):
             return result
-        if callable(kind):
-            return kind(*args)
-        return getattr(self, f"_{kind}")(primitive, args, result._data[()])
+        if callable(rule):
+            return rule(*args)
+        return getattr(self, f"_{rule}")(primitive, args, result._data[()])  # one of the methods below
 
     # The rules, named after the values of ``series`` in declarations.  Each returns the result for ``args``, whose coefficient of
     # order 0 is ``value``: a new series, or an argument that is equal to the result.
@@ -118,7 +120,8 @@ class Expansion:
         base, exponent = args
         if exponent == 1:
             return base
-        degree = int(exponent) * degree_of(base) if exponent >= 0 and float(exponent).is_integer() else self.order
+        is_whole = exponent >= 0 and float(exponent).is_integer()
+        degree = int(exponent) * degree_of(base) if is_whole else self.order
         return self._new_series(value, primitive, args, recurrences.chain, degree)
 
     def _total(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
@@ -150,8 +153,9 @@ class Expansion:
     def _linear(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
         """Return the series of a linear primitive; ``where`` with one condition for all elements is the selected argument."""
         if primitive.name == "where" and np.ndim(array_of(args[0])) == 0:
-            branch = args[1] if array_of(args[0]) else args[2]
-            if shape_of(branch) == value.shape:
+            condition, x, y = args
+            branch = x if array_of(condition) else y
+            if shape_of(branch) == value.shape:  # the branch is not broadcast
                 return branch
         degree = max(degree_of(operand) for operand in flat(primitive, args))
         return self._new_series(value, primitive, _linear_args(primitive, args), recurrences.linear, degree)
@@ -180,9 +184,9 @@ class Expansion:
         return series
 
     def _count_cost(self, size: int, terms: int) -> None:
-        """Check memory and time: each coefficient (``terms``) needs two arrays of ``size`` 8-byte numbers, and a convolution."""
-        self._bytes += 16 * size * terms
-        self._products += size * terms**2 // 2
+        """Check the memory and the multiplications of all series so far and of one with ``terms`` arrays of ``size`` numbers."""
+        self._bytes += 16 * size * terms  # each coefficient is stored twice, also multiplied by its order
+        self._products += size * terms**2 // 2  # the convolution for order k is a sum of k products
         check_bytes(self._bytes)
         check_count(self._products, MOST_PRODUCTS, "the series need {} multiplications, more than the limit of {}")
 
@@ -201,18 +205,18 @@ class Expansion:
                         series.degree = 0
 
     def _find_constants(self) -> None:
-        """Find the constant series, which do not contribute even if the derivative with respect to them is nan.
+        """Set the degree of constant series to 0: they do not contribute even if the derivative with respect to them is nan.
 
         The local derivatives must be known, because a series is constant if they are 0: the derivative of ``hardtanh`` is
         0 outside its bounds.
         """
         changed = True
-        while changed:
+        while changed:  # because a constant series makes others constant
             changed = False
             for level in reversed(self._levels):
                 for series in level:
-                    parts = series.local_derivatives
-                    series.local_derivatives = [part for part in parts if part[0].degree and not is_zero(part[1])]
+                    derivatives = series.local_derivatives
+                    series.local_derivatives = [(u, w, selected) for u, w, selected in derivatives if u.degree and not is_zero(w)]
                     degree = recurrences.degree_now(series)
                     if degree < series.degree:
                         series.degree, changed = degree, True
@@ -220,8 +224,8 @@ class Expansion:
     def _grow(self) -> None:
         """Compute all coefficients, order by order; within an order, a series depends only on preceding series."""
         for k in range(1, self.order + 1):
-            for order in range(self.order, k - 1, -1):
-                for series in self._levels[order]:
+            for needed_order in range(self.order, k - 1, -1):
+                for series in self._levels[needed_order]:
                     coefficient = series.recurrence(series, k) if k <= series.degree else 0.0
                     if len(series.coefficients) == k:  # the variable has its coefficient of order 1 from the start
                         series.coefficients.append(coefficient)
@@ -238,22 +242,28 @@ def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivativ
         argument = series.args[primitive.parameters.index(name)]
         if vjp is None or type(argument) is not Series:
             continue
-        names = argument_names(vjp)[1:]
+        names = argument_names(vjp)[1:]  # without the cotangent
         others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]
         derivative = vjp(1.0, *others)
         selected: Any = True
         if type(derivative) is not Series:
             derivative = as_coefficient(array_of(derivative))
-            if not np.all(derivative):
-                # The rule masks elements that were not selected: nan does not pass there, but does where a factor is 0.
-                selected = (derivative != 0) | (array_of(vjp(math.nan, *others)) != 0)
+            selected = True if np.all(derivative) else _selected_elements(derivative, vjp(math.nan, *others))
         if selected is True or np.any(selected):
             derivatives.append((argument, derivative, selected))
     return derivatives
 
 
+def _selected_elements(derivative: Coefficient, derivative_from_nan: Value) -> Any:
+    """Return where an operation selects its argument: where the VJP rule does not turn a cotangent, 1 or nan, into 0.
+
+    A derivative that is 0 because of a factor passes nan; a mask does not.
+    """
+    return (derivative != 0) | (array_of(derivative_from_nan) != 0)
+
+
 def _rule_values(primitive: Primitive, series: Series, with_arrays: bool) -> dict[str, Any]:
-    """Return the values that VJP rules may name: the arguments of a series and its result ``out``, as series or as arrays."""
+    """Return the values that VJP rules may name, the arguments of a series and its result ``out``: series, or only arrays."""
     pairs = zip(primitive.parameters, series.args, strict=True)
     values = {name: array_of(arg) if with_arrays or type(arg) is Tensor else arg for name, arg in pairs}
     for name, vjp in primitive.vjps.items():  # VJP rules compute with numbers, not with booleans
@@ -282,7 +292,7 @@ _NUMBERS = (bool, int, float, np.float64, np.float32)
 
 
 def _key_of(operand: Operand) -> Any:
-    """Return a key: the identity of a series, tensor or array, else the type and the value."""
+    """Return the key of an operand in ``Expansion.cached``: the identity of a series, tensor or array, else type and value."""
     kind = type(operand)
     if kind is Series or kind is Tensor or kind is np.ndarray:
         return id(operand)
@@ -297,9 +307,8 @@ def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]
         return [[item if type(item) is Series else np.zeros(shape_of(item)) for item in args[0]], *args[1:]]
     operands: list[Operand] = []
     for name, value in zip(primitive.parameters, args, strict=True):
-        differentiable = primitive.vjps.get(name) is not None
-        if differentiable and type(value) is Series:
-            operands.append(value)
+        if primitive.vjps.get(name) is None:
+            operands.append(array_of(value))
         else:
-            operands.append(np.zeros(shape_of(value))[()] if differentiable else array_of(value))
+            operands.append(value if type(value) is Series else np.zeros(shape_of(value))[()])
     return operands

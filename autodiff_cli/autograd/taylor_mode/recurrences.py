@@ -135,7 +135,7 @@ def quotient(series: Series, k: int) -> Coefficient:
         b = b.coefficients[0]
     try:
         return rest / b
-    except ZeroDivisionError:
+    except ZeroDivisionError:  # of Python's floats; NumPy gives inf or nan
         return float(np.divide(rest, b))
 
 
@@ -154,10 +154,11 @@ def total(series: Series, k: int) -> Coefficient:
     """Return the coefficient v[k] of a scalar function of all elements of u, over which the sum of ``chain`` is added up too."""
     result = 0.0
     for u, w, selected in series.local_derivatives:
-        coefficients, degree = (w.coefficients, w.degree) if type(w) is Series else ([w], 0)  # a constant w
+        coefficients = w.coefficients if type(w) is Series else [w]
         shape = np.broadcast_shapes(shape_of(w), u._data.shape)
-        for j in range(max(1, k - degree), min(k, u.degree) + 1):
-            result += float(np.sum(np.broadcast_to(_weighted(coefficients[k - j], u.scaled_coefficients[j], selected), shape)))
+        for j in range(max(1, k - degree_of(w)), min(k, u.degree) + 1):
+            terms = _weighted(coefficients[k - j], u.scaled_coefficients[j], selected)
+            result += float(np.sum(np.broadcast_to(terms, shape)))
     return result / k
 
 
