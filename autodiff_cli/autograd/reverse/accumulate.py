@@ -34,7 +34,7 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
     extra = leaf._extra or leaf.extra()
     with _adding:
         before = extra.grad
-        if before is None:
+        if before is None:  # a copy, because the same array may have reached another leaf
             extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
             return
         if inference_used[0]:

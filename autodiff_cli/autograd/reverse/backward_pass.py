@@ -102,7 +102,11 @@ class BackwardPass:
             anomaly.run_explained(lambda: self._run_nodes(edges, parts, anomaly))
         else:
             self._run_nodes(edges, parts, None)
-        # The leaves come last, so that an error in the pass does not change their .grad.
+        self._run_leaves()
+        return self.captured
+
+    def _run_leaves(self) -> None:
+        """Add the cotangents of leaves to ``.grad``, or capture them: last, so that an error in the pass changes no ``.grad``."""
         for leaf in self.leaves:
             extra = leaf.variable._extra
             cotangent = self.pending[leaf]
@@ -114,7 +118,6 @@ class BackwardPass:
                 accumulate(leaf.variable, cotangent, self.create_graph)
             else:
                 self.captured[(leaf, 0)] = cotangent
-        return self.captured
 
     def _run_nodes(self, edges: Sequence[Edge | None], parts: Sequence[Cotangent | None], anomaly: Any) -> None:
         """Run the nodes that are not leaves, youngest first, from ``edges`` with the cotangents ``parts``; it must be fast.
@@ -181,16 +184,7 @@ class BackwardPass:
                 return ()
         if hooks is not None and hooks.before:
             cotangent = run_hooks.run_prehooks(node, hooks, cotangent, create_graph)
-        new_masks = None
-        if cotangent is None:
-            parts = self._apply_undefined(node)
-        else:
-            parts = node.apply_recorded(cotangent, needed) if create_graph else node.apply(cotangent, needed)
-            mask = self.masks.pop(node, None)
-            if node.selects or mask is not None:
-                parts, new_masks = mask_contributions(node, cotangent, parts, mask, needed)
-            if self.observe is not None:
-                self.observe(_visit_of(node, cotangent, parts))
+        parts, new_masks = self._apply_undefined(node) if cotangent is None else self._apply_masked(node, cotangent)
         if hooks is not None and hooks.after:
             parts = run_hooks.run_posthooks(node, _fit_parts(node, parts), cotangent, create_graph)
         if not self.retain_graph and node._saved:
@@ -201,12 +195,23 @@ class BackwardPass:
             self._store_masks(node, parts, new_masks)
         return parts
 
-    def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
-        """Run a node whose outputs do not have a gradient; if it does not run then, its contributions are all ``None``."""
+    def _apply_masked(self, node: Node, cotangent: Cotangent) -> tuple[Sequence[Cotangent | None], Sequence[Mask | None] | None]:
+        """Return the contributions of a node, which the observer sees, and their masks; ``None`` if none of them is masked."""
+        needed, masks = self.needed, None
+        parts = node.apply_recorded(cotangent, needed) if self.create_graph else node.apply(cotangent, needed)
+        mask = self.masks.pop(node, None)
+        if node.selects or mask is not None:
+            parts, masks = mask_contributions(node, cotangent, parts, mask, needed)
+        if self.observe is not None:
+            self.observe(_visit_of(node, cotangent, parts))
+        return parts, masks
+
+    def _apply_undefined(self, node: Node) -> tuple[Sequence[Cotangent | None], None]:
+        """Return the contributions of a node whose outputs have no gradient, all ``None`` unless it runs then; no masks."""
         if not node.runs_undefined:
-            return (None,) * len(node._edges)
+            return (None,) * len(node._edges), None
         grads = None if node._outputs == 1 else [None] * node._outputs
-        return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed)
+        return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed), None
 
     def _schedule_undefined(self, target: Any) -> None:
         """Schedule a node that an undefined gradient leads to, with the cotangent ``None``, unless it is pending or not needed."""
@@ -219,9 +224,7 @@ class BackwardPass:
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
         """Add a contribution to the cotangent of one of several outputs, which is an entry of a list."""
-        shape, dtype = node.output_type(output)
-        if part.shape != shape or (part._data if type(part) is Tensor else part).dtype is not dtype:
-            part = fit(part, shape, dtype)
+        part = fit(part, *node.output_type(output))
         self._schedule_undefined(node)
         cotangents = self.pending[node]
         if cotangents is None:
@@ -229,7 +232,7 @@ class BackwardPass:
         cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
 
     def _run_leaf_with_hooks(self, leaf: AccumulateGrad, cotangent: Cotangent | None) -> None:
-        """Run the hooks of a leaf, and add its cotangent to ``.grad``; or run its tensor hooks only, and capture the cotangent."""
+        """Run the hooks of a leaf around the addition to ``.grad``; without it, only its tensor hooks before the capture."""
         run_hooks = named(_RUN_HOOKS)
         cotangent = run_hooks.run_leaf_hooks(leaf.variable, cotangent, self.create_graph)
         if not self.accumulates:
@@ -248,7 +251,8 @@ class BackwardPass:
     def _capture(self, node: Node, cotangent: Cotangent | None) -> None:
         """Store the cotangents of those outputs of a node that the caller asked for; an output without a gradient is left out."""
         for edge in self.targets[node]:
-            value = cotangent if cotangent is None or node._outputs == 1 else cotangent[edge[1]]
+            _, output = edge
+            value = cotangent if cotangent is None or node._outputs == 1 else cotangent[output]
             if value is not None:
                 self.captured[edge] = value
 
@@ -322,9 +326,8 @@ def fit(part: Cotangent, shape: tuple[int, ...], dtype: DType) -> Cotangent:
     """Sum and cast a contribution to the shape and the type of the value that it belongs to."""
     if part.shape != shape:
         part = summed(part, shape) if isinstance(part, np.ndarray) else sum_to(part, shape)
-    if (part._data if type(part) is Tensor else part).dtype is dtype:
-        return part
-    return cast(part, dtype)
+    array = part._data if type(part) is Tensor else part
+    return part if array.dtype is dtype else cast(part, dtype)
 
 
 _age = attrgetter("sequence_nr")

@@ -20,10 +20,11 @@ Cotangents = Sequence[Cotangent | None]
 
 def run_tensor_hooks(node: Node, hooks: NodeHooks, cotangent: Cotangent | None, create_graph: bool) -> Cotangent | None:
     """Run the hooks on the outputs of a node, store the retained gradients, and return the new cotangent."""
-    grads = _output_cotangents(node, cotangent)
+    grads = list(_output_cotangents(node, cotangent))
     for output, registered in hooks.tensor.items():
         for hook in list(registered.values()):
-            grads[output] = _checked_replacement(hook, grads[output], hook(_tensor_or_none(grads[output])), create_graph)
+            result = hook(_tensor_or_none(grads[output]))
+            grads[output] = _checked_replacement(hook, grads[output], result, create_graph)
     for output, reference in hooks.retaining.items():
         tensor = reference()
         if tensor is not None and grads[output] is not None:
@@ -59,10 +60,11 @@ def run_accumulated_hooks(leaf: Tensor) -> None:
     """Run the hooks that follow the accumulation of the gradient of a leaf."""
     for hook in list((leaf.extra().after or {}).values()):
         result = hook(leaf)
-        if isinstance(result, Tensor) and result is not leaf:
+        if result is None or result is leaf:
+            continue
+        if isinstance(result, Tensor):
             raise GraphError("Tensor post accumulate grad hooks should return None.")
-        if result is not None and result is not leaf:
-            raise DtypeError(f"expected Variable, but hook returned '{type_name(result)}'", hint="return None from the hook")
+        raise DtypeError(f"expected Variable, but hook returned '{type_name(result)}'", hint="return None from the hook")
 
 
 def _output_cotangents(node: Node, cotangent: Cotangent | None) -> list[Cotangent | None]:
