@@ -38,11 +38,13 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
         if not value.is_floating_point():
             raise ArgumentError(f"Expected {what} to be floating point or complex, but got: {value.dtype}")
     current = _open[0]
-    if split(tensor, current)[1] is not None:
+    _, tangent_of_primal = split(tensor, current)
+    if tangent_of_primal is not None:
         raise GraphError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
-    if split(tangent, current)[1] is not None:
+    _, tangent_of_tangent = split(tangent, current)
+    if tangent_of_tangent is not None:
         raise GraphError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
     check_size(tensor, tangent)
     return dual(view(tensor), tangent, current)

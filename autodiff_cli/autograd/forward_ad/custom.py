@@ -38,25 +38,26 @@ def custom_tangents(
     arguments = list(tangents)
     if node._materialize:
         arguments = [
-            zeros_of(x) if t is None and isinstance(x, Tensor) and x.is_floating_point() else t
-            for x, t in zip(inputs, tangents, strict=True)
+            zeros_of(primal) if tangent is None and isinstance(primal, Tensor) and primal.is_floating_point() else tangent
+            for primal, tangent in zip(inputs, tangents, strict=True)
         ]
     node._in_jvp = True
     try:
-        returned = function.jvp(node, *arguments)
+        products = function.jvp(node, *arguments)
     finally:
         node._in_jvp = False
     outputs = result if isinstance(result, tuple) else (result,)
-    results = list(returned) if isinstance(returned, tuple) else [returned]
-    if len(results) != len(outputs):
+    output_tangents = list(products) if isinstance(products, tuple) else [products]
+    if len(output_tangents) != len(outputs):
         raise GraphError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(results)})",
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(output_tangents)})",
             hint="return one tangent from jvp for each result of forward",
         )
-    for i, (output, tangent) in enumerate(zip(outputs, results, strict=True)):
+    for i, (output, tangent) in enumerate(zip(outputs, output_tangents, strict=True)):
         if tangent is not None:
             _check_tangent(node, i, output, tangent)
-    return results
+    return output_tangents
 
 
 def _check_tangent(node: FunctionNode, i: int, output: Any, tangent: Any) -> None:

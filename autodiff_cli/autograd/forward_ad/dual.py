@@ -80,8 +80,11 @@ class Dual(Tensor):
         out = primitive.function(*primals)
         if not has_tangent:
             return out
-        composed: Any = primitive.series  # the function itself, if it is composed of others: see ``rules``
-        tangent = split(composed(*args), level)[1] if rules.tangent is None else rules.tangent(out, primals, tangents)
+        if rules.tangent is not None:
+            tangent = rules.tangent(out, primals, tangents)
+        else:  # a composition of other functions, which compute its tangent
+            composition: Any = primitive.series
+            _, tangent = split(composition(*args), level)
         if tangent is None:
             return out
         if tangent is tangents[0]:  # each tangent has memory of its own, because a dual tensor can be changed in place
@@ -114,28 +117,19 @@ class Dual(Tensor):
         result, node = function.run(tuple(primals), dict(kwargs))
         tangents = custom_tangents(function, node, primals, [tangent for _, tangent in pairs], result)
         several = isinstance(result, tuple)
-        outputs: list[Any] = []
-        for output, tangent in zip(result if several else (result,), tangents, strict=True):
-            changed = next((arg for arg, primal in zip(args, primals, strict=True) if primal is output and arg is not output), None)
-            if isinstance(changed, Dual):  # ``forward`` changed this argument in place and returned it
-                changed._forward = (output, changed._forward[1] if tangent is None else tangent, level)
-                outputs.append(changed)
-            else:
-                outputs.append(output if tangent is None else dual(output, tangent, level))
-        return tuple(outputs) if several else outputs[0]
+        inputs = list(zip(args, primals, strict=True))
+        results = zip(result if several else (result,), tangents, strict=True)
+        outputs = tuple([_custom_output(output, tangent, level, inputs) for output, tangent in results])
+        return outputs if several else outputs[0]
 
     def differentiated(
         self, outputs: Sequence[Any], inputs: Sequence[Any], grad_outputs: Any, **options: Any
     ) -> list[Tensor | None]:
         """Return the gradients as ``reverse_mode.grad`` does with these ``options``, if one of its arguments is a dual tensor."""
         level = self._forward[2]
-        several = isinstance(grad_outputs, (list, tuple))
-        pairs = gradients(
-            [split(y, level) for y in outputs],
-            [split(x, level)[0] for x in inputs],
-            [parts_of(v, level) for v in (grad_outputs if several else [grad_outputs] * len(outputs))],
-            **options,
-        )
+        cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
+        primals = [primal for primal, _ in (split(x, level) for x in inputs)]
+        pairs = gradients([split(y, level) for y in outputs], primals, [parts_of(v, level) for v in cotangents], **options)
         return [primal if tangent is None else dual_of(primal, tangent, level) for primal, tangent in pairs]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
@@ -196,16 +190,16 @@ def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
 
 
 def dual_of(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    """Return a dual tensor; inside ``vmap``, a batched tensor on a dual tensor."""
-    batches = {value.batch.level: value.batch for value in (primal, tangent) if type(value) is Batched}
-    if batches:
-        batch = batches[max(batches)]
-        return batch.wrap(dual_of(batch.lift(primal), batch.lift(tangent), level))
-    return dual(primal, tangent, level)
+    """Return a dual tensor; inside ``vmap``, where a part may be batched, a batched tensor on a dual tensor."""
+    batches = [value.batch for value in (primal, tangent) if type(value) is Batched]
+    if not batches:
+        return dual(primal, tangent, level)
+    innermost = max(batches, key=lambda batch: batch.level)
+    return innermost.wrap(dual_of(innermost.lift(primal), innermost.lift(tangent), level))
 
 
 def parts_of(value: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
-    """Return the primal and the tangent of a tensor; inside ``vmap``, of the dual tensor on which a batched tensor is."""
+    """Return the primal and the tangent of a tensor, inside ``vmap`` as batched tensors; the inverse of ``dual_of``."""
     if type(value) is Batched:
         primal, tangent = parts_of(value.physical, level)
         return value.batch.wrap(primal), None if tangent is None else value.batch.wrap(tangent)
@@ -230,18 +224,29 @@ def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[
     """Return the primals and the tangents of arguments, and whether a differentiable argument has a tangent."""
     if primitive.of_sequence:
         pairs = [split(arg, level) for arg in args[0]]
+        primals: list[Any] = [[primal for primal, _ in pairs], *args[1:]]
         tangents: list[Any] = [tangent for _, tangent in pairs]
-        return [[primal for primal, _ in pairs], *args[1:]], [tangents], any(tangent is not None for tangent in tangents)
+        return primals, [tangents], any(tangent is not None for tangent in tangents)
     primals, tangents = list(args), [None] * len(args)
     for i in range(primitive.arity):
         primals[i], tangents[i] = split(args[i], level)
     return primals, tangents, any(tangents[i] is not None for i in primitive.differentiable_args)
 
 
+def _custom_output(output: Any, tangent: Tensor | None, level: Level, inputs: Sequence[tuple[Any, Any]]) -> Any:
+    """Return a result of a custom function with its tangent; ``inputs`` are its arguments, each with the primal."""
+    for argument, primal in inputs:
+        if primal is output and isinstance(argument, Dual):  # ``forward`` changed this argument in place and returned it
+            argument._forward = (output, argument._forward[1] if tangent is None else tangent, level)
+            return argument
+    return output if tangent is None else dual(output, tangent, level)
+
+
 def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], level: Level) -> Tensor | None:
     """Return the result of a primitive if reverse mode and other transformations are not involved, otherwise ``None``.
 
-    The operands have to be dual tensors of this level, tensors and Python numbers, and all arrays have to be of one type.
+    This is the fast way of ``Dual.applied``.  The operands have to be dual tensors of this level, tensors and Python numbers, and
+    all arrays have to be of one type.
     """
     values, tangents = list(args), [None] * len(args)
     dtype = latest_tangent = None

@@ -47,19 +47,20 @@ def written_to(self: Dual, tensor: Tensor, change: Change) -> Tensor:
 
 def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
     """Write a tangent into the tangent of a tensor; attach a copy if there is none, or only a broadcast one, which is read-only."""
-    before = split(tensor, level)[1]
+    _, before = split(tensor, level)
     view = None if tensor._extra is None else tensor._extra.view
     if before is None and view is not None and split(view.source, level)[1] is None:
         _attach_tangent(view.source, zeros_of(view.source), level)  # and thereby a tangent of this view
-        before = split(tensor, level)[1]
-    if before is not None and (type(before) is not Tensor or np.asarray(before._data).flags.writeable):
+        _, before = split(tensor, level)
+    is_read_only = type(before) is Tensor and not np.asarray(before._data).flags.writeable
+    if before is not None and not is_read_only:
         change(before, lambda old: tangent)
     else:
         _attach_tangent(tensor, _copied(tangent), level)
 
 
 def _attach_tangent(tensor: Tensor, tangent: Tensor, level: Level) -> None:
-    """Give a tensor a tangent, which makes it a dual tensor, and its views without a tangent the views of this tangent."""
+    """Make a tensor a dual tensor in place, by its class, and its views without a tangent too, with views of this tangent."""
     if isinstance(tensor, Dual):
         primal, before, own = tensor._forward
         tensor._forward = (primal if own is level else dual(primal, before, own), tangent, level)

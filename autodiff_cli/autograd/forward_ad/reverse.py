@@ -36,7 +36,7 @@ def gradients(
         grad_outputs: the cotangents; ``(None, None)`` means 1.
     """
     cotangents = [_one(y) if v is None else v for (y, _), (v, _) in zip(outputs, grad_outputs, strict=True)]
-    # The terms of sum(v*y') + sum(v'*y) that are not constant.
+    # The terms of sum(v*y') + sum(v'*y) that are not constant; dy is y', and dv is v'.
     terms = [(dy, v) for (_, dy), v in zip(outputs, cotangents, strict=True) if dy is not None and dy.requires_grad]
     terms += [(y, dv) for (y, _), (_, dv) in zip(outputs, grad_outputs, strict=True) if dv is not None]
     keep = create_graph if retain_graph is None else retain_graph

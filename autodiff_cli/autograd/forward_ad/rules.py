@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
+from autodiff_cli.autograd.jacobians import gradients_of
 from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
 from autodiff_cli.autograd.primitives.structural import cast, expanded, kept_shape, reshaped, sum_to, where
 from autodiff_cli.autograd.primitives.types import Value, array_of
-from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
 Primals = Sequence[Any]
@@ -131,13 +131,13 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
         arguments = (*primals, out)
         total: Any = None
         for i, vjp, picks in vjps:
-            g = tangents[i]
-            if g is None:
+            tangent = tangents[i]
+            if tangent is None:
                 continue
-            if g.shape != out.shape:
-                g = expanded(g, tuple(out.shape))
+            if tangent.shape != out.shape:
+                tangent = expanded(tangent, tuple(out.shape))
             values = _picked(picks, arguments)
-            part = vjp(g, *values)
+            part = vjp(tangent, *values)
             if primitive.parameters[i] in selects and not _is_finite(part):  # elements that are not selected have tangent 0
                 part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
             total = part if total is None else total + part
@@ -147,7 +147,7 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
 
 
 def _reduction_rule(primitive: Primitive) -> Rule:
-    """Sum the tangent times the slopes, which are the VJP rule of ones."""
+    """Sum the tangent times the slopes, which are the VJP rule of ones; only one argument is differentiable."""
     ((_, vjp, picks),) = _vjps(primitive)
     at = primitive.parameters.index("dim")
 
@@ -164,9 +164,14 @@ def _transposed_rule(primitive: Primitive) -> Rule:
     vjps = _vjps(primitive)
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        arguments = (*primals, out)
-        chosen = [(vjp, _picked(picks, arguments), tangents[i]) for i, vjp, picks in vjps if tangents[i] is not None]
-        return transposed([out], lambda cotangents: [(vjp(cotangents[0], *values), t) for vjp, values, t in chosen])[0]
+        arguments, variable = (*primals, out), [entry for entry in vjps if tangents[entry[0]] is not None]
+
+        def pairs(cotangents: list[Tensor | None]) -> list[tuple[Any, Any]]:
+            (cotangent,) = cotangents
+            return [(vjp(cotangent, *_picked(picks, arguments)), tangents[i]) for i, vjp, picks in variable]
+
+        (tangent,) = transposed([out], pairs)
+        return tangent
 
     return rule
 
@@ -196,26 +201,17 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     with enable_grad():
         cotangents = [None if out is None else as_tensor(zeros_of(out)).requires_grad_() for out in outs]
         products = pairs(cotangents)
+    leaves = [cotangent for cotangent in cotangents if cotangent is not None]
     live = [(part, t) for part, t in products if isinstance(part, Tensor) and part.requires_grad]  # depend on the cotangents
-    leaves = [c for c in cotangents if c is not None]
-    if not live:
-        return [None if out is None else zeros_of(out) for out in outs]
-    gradients = iter(
-        grad(
-            [part for part, _ in live],
-            leaves,
-            [as_tensor(fitted(t, part)) for part, t in live],
-            retain_graph=recorded,
-            create_graph=recorded,
-            allow_unused=True,
-        )
-    )
+    starts = [as_tensor(fitted(t, part)) for part, t in live]
+    slopes = iter(gradients_of([part for part, _ in live], leaves, starts, create_graph=recorded))
     tangents: list[Any] = []
     for out in outs:
-        part = None if out is None else next(gradients)
-        if part is not None and not isinstance(out, Tensor):
-            part = part._data
-        tangents.append(None if out is None else zeros_of(out) if part is None else fitted(part, out))
+        slope = None if out is None else next(slopes)
+        if out is None or slope is None:
+            tangents.append(None if out is None else zeros_of(out))
+        else:
+            tangents.append(fitted(slope if isinstance(out, Tensor) else slope._data, out))
     return tangents
 
 
@@ -246,7 +242,8 @@ def _pick(primitive: Primitive, name: str) -> Pick:
         at = primitive.parameters.index(name.removesuffix("_shape"))
         return lambda arguments: np.shape(array_of(arguments[at]))
     at = primitive.parameters.index(name)
-    return (lambda arguments: _number(arguments[at])) if at in primitive.differentiable_args and primitive.arity > 1 else at
+    may_be_boolean = at in primitive.differentiable_args and primitive.arity > 1  # beside another operand
+    return (lambda arguments: _number(arguments[at])) if may_be_boolean else at
 
 
 def _number(value: Any) -> Any:
