@@ -53,8 +53,8 @@ def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tenso
     if function not in _derived:
         _derived[function] = _derived_rule(primitive)
     batch_rule = _derived[function]
-    plain = args[1 if primitive.of_sequence else primitive.arity :]
-    if batch_rule is None or any(batch.holds(value) for value in plain):  # a plain argument may differ between examples
+    first_plain = 1 if primitive.of_sequence else primitive.arity
+    if batch_rule is None or any(batch.holds(value) for value in args[first_plain:]):  # plain arguments that differ by example
         return batch.loop(function, args)  # type: ignore[no-any-return]
     return batch.wrap(batch_rule(function, batch, *args))
 
@@ -63,7 +63,8 @@ def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]
     """Return the results of an operation with several results for all examples, as batched tensors."""
     function = operation.function
     if function not in _derived:
-        derived = _rule_along_dimensions(operation.parameters, 1) if _has_dimension(operation.parameters[1:]) else None
+        has_dimension = _has_dimension(operation.parameters[1:])
+        derived = _rule_along_dimensions(operation.parameters, 1) if has_dimension else None
         _derived[function] = RULES.get(operation.name) or derived
     batch_rule = _derived[function]
     if batch_rule is None:
@@ -102,14 +103,11 @@ def aligned(batch: Batch, values: Sequence[Argument]) -> list[Any]:
 
 def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> list[Any]:
     """Convert floats to the common type of the ``values`` of an example, in which a 0-d tensor does not widen others."""
-    common: Any = None
-    for value in values:
-        if dtype_of(value) is not None:
-            stand_in = np.zeros(() if without_dimensions(value) else (1,), dtype_of(value))  # of the least size, for ``promote``
-            if common is not None:
-                wide = promote(common, stand_in)[0].dtype
-                stand_in = np.zeros((1,) * max(common.ndim, stand_in.ndim), wide)
-            common = stand_in
+    typed = [value for value in values if dtype_of(value) is not None]
+    # Arrays of the least size stand for the values, because ``promote`` looks at the types and the numbers of dimensions.
+    common, *others = [np.zeros(() if without_dimensions(value) else (1,), dtype_of(value)) for value in typed]
+    for stand_in in others:
+        common = max(promote(common, stand_in), key=np.ndim)
     return [
         cast(value, common.dtype) if isinstance(value, Tensor) and value._data.dtype.kind == "f" == common.dtype.kind else value
         for value in physical
@@ -136,19 +134,22 @@ def _rule_along_dimensions(parameters: Sequence[str], arity: int) -> BatchRule:
         if arity > 1:
             operands = tuple([batch.wrap(batch.lift(value)) for value in operands])
         tensors = [batch.physical(value, max(ndim, 1)) for value in operands]
-        shape: Shape | None = None if ndim else (batch.size,)  # of the result, if its shape has to be changed
+        result_shape: Shape | None = None if ndim else (batch.size,)  # if the result has another shape
         dim = plain.get("dim", 0)
-        if dim is None or (isinstance(dim, (list, tuple)) and not dim):  # all elements of an example become one dimension
+        is_over_all = dim is None or (isinstance(dim, (list, tuple)) and not dim)
+        if is_over_all:  # all elements of an example become one dimension
             tensors = [reshaped(x, (batch.size, math.prod(tensors[0].shape[1:]))) for x in tensors]
             plain["dim"] = 1
             if plain.get("keepdim"):
-                shape = (batch.size, *(1,) * ndim)
+                result_shape = (batch.size, *(1,) * ndim)
         else:
             plain |= {name: after_batch(value, ndim) for name, value in plain.items() if name in _DIMENSIONS}
         result = function(*tensors, *plain.values())
-        if shape is None:
+        if result_shape is None:
             return result
-        return type(result)(*[reshaped(x, shape) for x in result]) if isinstance(result, tuple) else reshaped(result, shape)
+        if isinstance(result, tuple):
+            return type(result)(*[reshaped(x, result_shape) for x in result])
+        return reshaped(result, result_shape)
 
     return batched
 
@@ -162,15 +163,16 @@ def after_batch(dim: Argument, ndim: int) -> Any:
 
 def key_after_batch(batch: Batch, key: Key) -> Key:
     """Return an index of an example as an index of the physical tensor."""
-    arrays = [i for i, part in enumerate(key) if isinstance(part, np.ndarray)]
-    if not arrays or arrays[-1] - arrays[0] + 1 == len(arrays):  # side by side
+    places = [i for i, part in enumerate(key) if isinstance(part, np.ndarray)]
+    are_adjacent = not places or places[-1] - places[0] + 1 == len(places)
+    if are_adjacent:
         return (slice(None), *key)
     # NumPy moves the dimensions of arrays that are apart to the front, so the batch must be one of these arrays.
     parts: list[Any] = []  # of the key, with the positions that a mask selects in place of the mask
     for part in key:
         parts += np.nonzero(part) if isinstance(part, np.ndarray) and part.dtype.kind == "b" else [part]
-    depth = len(np.broadcast_shapes(*[part.shape for part in parts if isinstance(part, np.ndarray)]))
-    return (np.arange(batch.size).reshape(-1, *(1,) * depth), *parts)
+    ndim = len(np.broadcast_shapes(*[part.shape for part in parts if isinstance(part, np.ndarray)]))
+    return (np.arange(batch.size).reshape(-1, *(1,) * ndim), *parts)
 
 
 @rule("reshape")
@@ -196,12 +198,13 @@ def _sum_to_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shap
     return reshaped(result, (batch.size, *shape)) if extra > 0 else result
 
 
-@rule("unindex", "diagonal_backward")
-def _into_zeros_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape, *places: Any) -> Any:
-    """Write each example into zeros of a shape; ``places`` are an index, or the offset and the two dimensions of a diagonal."""
-    if len(places) == 1:
-        return function(x.physical, (batch.size, *shape), key_after_batch(batch, places[0]))
-    offset, *dims = places
+@rule("unindex")
+def _unindex_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape, key: Key) -> Any:
+    return function(x.physical, (batch.size, *shape), key_after_batch(batch, key))
+
+
+@rule("diagonal_backward")
+def _diagonal_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape, offset: int, *dims: int) -> Any:
     return function(x.physical, (batch.size, *shape), offset, *[after_batch(dim, len(shape)) for dim in dims])
 
 

@@ -128,8 +128,8 @@ class Batch:
             return self.physical(value)  # type: ignore[no-any-return]
         return expanded(value if isinstance(value, Tensor) else tensor_on(value), (self.size, *value.shape))  # type: ignore[no-any-return]
 
-    def result(self, tensor: Tensor, value: Tensor) -> Tensor:
-        """Return the physical tensor of ``value``, which an in-place operation on ``tensor`` computed; refuse another shape."""
+    def lift_result(self, value: Tensor, tensor: Tensor) -> Tensor:
+        """Return the physical tensor of the result of an in-place operation on ``tensor``; refuse a result of another shape."""
         if value.shape != tensor.shape:
             raise ShapeError(
                 f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(value.shape)}",
@@ -157,10 +157,10 @@ class Batch:
 
     def loop(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument] | None = None) -> Any:
         """Call a function once for each example and stack the results: the rule of functions without a batch rule."""
-        results = [
-            function(*[self.example(a, i) for a in args], **{k: self.example(a, i) for k, a in (kwargs or {}).items()})
-            for i in range(self.size)
-        ]
+        results = []
+        for i in range(self.size):
+            keywords = {name: self.example(value, i) for name, value in (kwargs or {}).items()}
+            results.append(function(*[self.example(value, i) for value in args], **keywords))
         if not results:
             raise ShapeError(
                 f"vmap: {function.__name__} has no batch rule, and cannot be called for a batch without examples",
@@ -168,7 +168,7 @@ class Batch:
             )
         if isinstance(results[0], tuple):
             parts = [self._stack_examples(function.__name__, list(examples)) for examples in zip(*results, strict=True)]
-            return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)
+            return type(results[0])(*parts) if hasattr(results[0], "_fields") else tuple(parts)  # a named or a plain tuple
         return self._stack_examples(function.__name__, results)
 
     def _stack_examples(self, name: str, results: list[Any]) -> Any:
@@ -227,26 +227,22 @@ class Batched(Tensor):
         The ``options`` are those of ``grad``.  The result is ``NotImplemented`` if only cotangents are batched: then the backward
         pass computes with batched cotangents.
         """
-        batches = {value.batch.level: value.batch for value in (*outputs, *inputs) if type(value) is Batched}
+        batches = [value.batch for value in (*outputs, *inputs) if type(value) is Batched]
         if not batches:
             return NotImplemented  # type: ignore[no-any-return]
-        batch = batches[max(batches)]
-        starts = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
-        gradients = grad(
-            [batch.lift(value) for value in outputs],
-            [batch.physical(value) for value in inputs],
-            [
-                tensor_on(np.ones((batch.size,), y._data.dtype)) if v is None else batch.inside(v)
-                for y, v in zip(outputs, starts, strict=True)
-            ],
-            **options,
-        )
+        batch = max(batches, key=lambda one: one.level)
+        cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
+        starts = [
+            tensor_on(np.ones((batch.size,), output._data.dtype)) if cotangent is None else batch.inside(cotangent)
+            for output, cotangent in zip(outputs, cotangents, strict=True)
+        ]
+        gradients = grad([batch.lift(value) for value in outputs], [batch.physical(value) for value in inputs], starts, **options)
         return [None if gradient is None else batch.around(gradient) for gradient in gradients]
 
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``: change the physical tensor."""
         batch = self.batch
-        change(self.physical, lambda old: batch.result(self, compute(batch.wrap(old))))
+        change(self.physical, lambda old: batch.lift_result(compute(batch.wrap(old)), self))
         return self
 
     def written_to(self, tensor: Tensor, change: Callable[..., Tensor]) -> Tensor:

@@ -71,10 +71,8 @@ def _wrapped(batch: Batch, result: Tree) -> Tree:
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure {structure(out_dims)} "
             f"but output has structure {structure(output)}."
         )
-    return rebuilt(
-        output,
-        [
-            batch.wrap(at_front(value, dim % len(value.shape))) if isinstance(value, Tensor) and dim is not None else value
-            for value, dim in zip(leaves(output), dims, strict=True)
-        ],
-    )
+    values = [
+        batch.wrap(at_front(value, dim % len(value.shape))) if isinstance(value, Tensor) and dim is not None else value
+        for value, dim in zip(leaves(output), dims, strict=True)
+    ]
+    return rebuilt(output, values)

@@ -36,24 +36,25 @@ def jvp(
     _check_jvp_inputs(name, primals, tangents)
     with Level() as level:
         inputs = [_checked_dual(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
-        output = func(*rebuilt(primals, inputs))
-        aux = None
+        output, aux = func(*rebuilt(primals, inputs)), None
         if has_aux:
             output, aux = pair_of(output, name)
-        values, products = [], []
-        for value in leaves(output):
-            if not isinstance(value, Tensor):
-                raise GraphError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}")
-            primal, tangent = parts_of(value, level)
-            if tangent is None and strict:
-                raise GraphError(
-                    "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
-                    "with strict=True."
-                )
-            values.append(primal)
-            products.append(zeros_of(primal) if tangent is None else tangent)
-        results = rebuilt(output, values), rebuilt(output, products)
+        pairs = [_checked_parts(name, value, level, strict) for value in leaves(output)]
+        results = rebuilt(output, [primal for primal, _ in pairs]), rebuilt(output, [tangent for _, tangent in pairs])
         return (*results, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else results
+
+
+def _checked_parts(name: str, value: Any, level: Level, strict: bool) -> tuple[Tensor, Tensor]:
+    """Return the primal and the tangent of an output, 0 for a constant, which ``strict`` refuses; ``name`` is for the message."""
+    if not isinstance(value, Tensor):
+        raise GraphError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(value)}")
+    primal, tangent = parts_of(value, level)
+    if tangent is None and strict:
+        raise GraphError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
+        )
+    return primal, zeros_of(primal) if tangent is None else tangent
 
 
 def _check_jvp_inputs(name: str, primals: Tree, tangents: Tree) -> None:
@@ -117,7 +118,7 @@ def jacfwd(
         columns, aux = results if has_aux else (results, None)
         trees = [rebuilt(primals, _blocks(column, inputs)) for column in leaves(columns)]
         result = rebuilt(columns, [tree if isinstance(argnums, tuple) else tree[0] for tree in trees])
-        return (result, mapped(lambda x: x[0], aux)) if has_aux else result
+        return (result, mapped(lambda x: x[0], aux)) if has_aux else result  # each column has the same other result
 
     return jacobian
 

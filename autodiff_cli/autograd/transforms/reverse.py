@@ -42,9 +42,12 @@ class RecordedCall:
         args: tuple[Any, ...],
         chosen: Sequence[int],
         kwargs: dict[str, Any] | None = None,
-        aux: str = "",
+        caller_with_aux: str = "",
     ) -> None:
-        """Record a call with respect to the arguments ``chosen``; ``aux`` begins the error if the function must return a pair."""
+        """Record a call with respect to the arguments at the positions ``chosen``.
+
+        If the function must return a pair of its outputs and ``aux``, ``caller_with_aux`` names the caller in the error.
+        """
         self._recorded_outside = is_grad_enabled()
         self._batches = active_batches()
         self._arguments = [args[i] for i in chosen]
@@ -55,19 +58,20 @@ class RecordedCall:
         values = list(args)
         with disable_saved_tensors_hooks(_NO_HOOKS), enable_grad():
             for i in chosen:
-                values[i] = mapped(lambda x: fresh(lifted(x), self._leaves), args[i])
+                values[i] = mapped(lambda x: fresh(lifted(x), self._leaves), args[i])  # appends the leaves
             self.output = func(*values, **(kwargs or {}))
         self.aux: Tree = None
-        if aux:
-            self.output, self.aux = pair_of(self.output, aux)
+        if caller_with_aux:
+            self.output, self.aux = pair_of(self.output, caller_with_aux)
 
     def sweep(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tree]:
         """Return the gradients of the chosen arguments, each with the structure of its argument; 0 where nothing depends on one."""
         create_graph = self._recorded_outside and reaches_others([*outputs, *cotangents], self._leaves)
         with enable_grad():
             slopes = gradients_of(outputs, self._leaves, cotangents, create_graph)
-        results = iter([self._zero_gradient(x) if slope is None else slope for x, slope in zip(self._leaves, slopes, strict=True)])
-        return [mapped(lambda _: next(results), tree) for tree in self._arguments]
+        pairs = zip(self._leaves, slopes, strict=True)
+        gradients = iter([self._zero_gradient(leaf) if slope is None else slope for leaf, slope in pairs])
+        return [mapped(lambda _: next(gradients), tree) for tree in self._arguments]
 
     def _zero_gradient(self, leaf: Tensor) -> Tensor:
         """Return the gradient of a leaf that the outputs do not depend on."""
@@ -228,7 +232,7 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
             rows = vmap(lambda *units: call.sweep(outputs, units))(*basis)
         else:  # the outputs are empty: a Jacobian without rows
             rows = mapped(lambda x: x[None][:0], call.sweep(outputs, outputs))
-        trees, first = [], 0
+        trees, first = [], 0  # ``first`` is the first row of an output
         for output in outputs:
             block = functools.partial(_block, first, tuple(output.shape))
             parts = [mapped(block, tree) for tree in rows]

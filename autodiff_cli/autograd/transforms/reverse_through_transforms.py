@@ -35,19 +35,17 @@ def lifted(x: Tensor) -> Tensor:
 
 def _lifted_to(x: Tensor, batch: Batch) -> Tensor:
     """Return a tensor with one value for each example of a batch, beneath its batches that started later."""
-    above: list[Batch] = []
-    under = x
-    while type(under) is Batched and under.batch.level > batch.level:
-        above.append(under.batch)
-        under = under.physical
-    if type(under) is Batched and under.batch is batch:
+    later_batches: list[Batch] = []
+    inner = x
+    while type(inner) is Batched and inner.batch.level > batch.level:
+        later_batches.append(inner.batch)
+        inner = inner.physical
+    if type(inner) is Batched and inner.batch is batch:
         return x
-    if not above:
-        return batch.wrap(batch.lift(x))
     # The examples of inner batches come first in the physical tensor.
-    result = batch.wrap(batch.lift(under))
-    for outer in reversed(above):
-        result = outer.wrap(result)
+    result = batch.wrap(batch.lift(inner))
+    for later in reversed(later_batches):
+        result = later.wrap(result)
     return result
 
 
@@ -72,16 +70,13 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
 
 
 def reaches_others(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> bool:
-    """Return whether the graph of the outputs has leaves other than the given ones, so that gradients must be recorded."""
-    if any(leaf._edge is not None for leaf in leaves):
+    """Return whether the graph of the outputs has other leaves than ``leaves``, so that gradients must be recorded."""
+    if any(leaf._edge is not None for leaf in leaves):  # it belongs to a graph itself, see ``fresh``
         return True
     own = {_node_of(leaf) for leaf in leaves}
-    waiting: list[Node] = []
-    for output in outputs:
-        for inner in _innermost_all(output):
-            if inner._requires_grad:
-                waiting.append(_node_of(inner))
-    return any(isinstance(node, AccumulateGrad) and node not in own for node in postorder(waiting, input_nodes))
+    tensors = [inner for output in outputs for inner in _innermost_all(output)]
+    roots = [_node_of(tensor) for tensor in tensors if tensor._requires_grad]
+    return any(isinstance(node, AccumulateGrad) and node not in own for node in postorder(roots, input_nodes))
 
 
 def _node_of(tensor: Tensor) -> Node:
