@@ -123,8 +123,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 def to_array(value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     """Convert a value to a new array, or to a NumPy scalar if it is 0-d; Python floats are converted to the default type.
 
-    Raises:
-        DtypeError: if the elements of the value are not numbers or booleans.
+    Raise DtypeError if the elements of the value are not numbers or booleans.
     """
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, (np.ndarray, np.generic)):

@@ -76,7 +76,7 @@ def partials(output: Tensor, variables: Mapping[str, Tensor], order: int, gradie
                 following[combined] = [row[k] for row in rows]
                 shape = sum((variables[v].shape for v in combined), ())
                 arrays = [tensor._data for tensor in following[combined]]
-                stacked = np.stack(arrays) if arrays else np.zeros(shape, variables[name].dtype)
+                stacked = np.stack(arrays) if arrays else np.zeros(shape, variables[name].dtype)  # a variable without elements
                 results[combined] = np.reshape(stacked, shape)[()]
         level = following
         recorded.append(next_sequence_nr())

@@ -24,10 +24,7 @@ def gradients_of(
 ) -> Gradients:
     """Return the gradients of the sum of the outputs that require grad, all ``None`` if none does.
 
-    Args:
-        outputs, inputs: the outputs and the inputs.
-        starts: the cotangent of each output; 1 if left out.
-        create_graph: whether to record the result.
+    ``starts`` are the cotangents of the outputs, 1 if left out; ``create_graph`` records the result.
     """
     live = [i for i, output in enumerate(outputs) if output.requires_grad]
     if not live:

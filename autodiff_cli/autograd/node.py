@@ -235,9 +235,7 @@ def check_version(saved: object, sequence_nr: int) -> None:
 def restore(saved: Tensor, edge: Edge | None) -> Tensor:
     """Return a saved input with the history that it had when it was recorded, even if ``requires_grad`` has changed since.
 
-    Args:
-        saved: the saved tensor.
-        edge: the edge of the node for this input; ``None`` if it was a constant.
+    This history is ``edge``, the edge of the node for this input; ``None`` if the input was a constant.
     """
     if edge is None:
         return tensor_on(saved._data) if saved._requires_grad else saved

@@ -135,11 +135,8 @@ _INDENT = len("tensor(")
 def tensor_repr(tensor: Tensor, *more: str) -> str:
     """Return the text of a tensor, such as ``tensor(4.8283, grad_fn=<LogBackward0>)``.
 
-    Numbers have four digits after the decimal point, and only the ends of long dimensions are shown.
-
-    Args:
-        tensor: the tensor.
-        more: further properties, which are printed last.
+    Numbers have four digits after the decimal point, and only the ends of long dimensions are shown; the properties ``more`` are
+    printed last.
     """
     data = np.asarray(tensor._data)
     summarized = data.size > _THRESHOLD
@@ -147,12 +144,12 @@ def tensor_repr(tensor: Tensor, *more: str) -> str:
     text = f"tensor({body}"
     length = len(body) - body.rfind("\n") + 1  # of the last line, counted as in PyTorch
     for suffix in (*_suffixes(tensor, data), *more):
-        if length + len(suffix) + 2 > _WIDTH:
+        if length + len(", ") + len(suffix) > _WIDTH:
             text += f",\n{' ' * _INDENT}{suffix}"
             length = _INDENT + len(suffix)
         else:
             text += f", {suffix}"
-            length += len(suffix) + 2
+            length += len(", ") + len(suffix)
     is_parameter = tensor._extra is not None and tensor._extra.is_parameter
     return ("Parameter containing:\n" if is_parameter else "") + text + ")"
 

@@ -100,6 +100,7 @@ def grad(
     starts, targets = _checked_outputs(outputs), _checked_inputs(inputs, "grad")
     gradients = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     keep = create_graph if retain_graph is None else retain_graph
+    results: Any = NotImplemented
     if is_grads_batched:
         results = _batched_gradients(starts, targets, gradients, keep, create_graph)
     else:
@@ -115,8 +116,7 @@ def grad(
                 allow_unused=allow_unused,
                 materialize_grads=materialize_grads,
             )
-            if results is not NotImplemented:
-                return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
+    if results is NotImplemented:
         roots = _root_edges(starts, grad_outputs, create_graph)
         edges = [_input_edge(tensor, i) for i, tensor in enumerate(targets)]
         captured = run_backward(roots, keep, create_graph, edges, accumulates=False)

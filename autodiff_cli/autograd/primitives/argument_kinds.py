@@ -84,8 +84,7 @@ def bind(
 ) -> tuple[Any, ...]:
     """Return the arguments of a call of the function ``name`` in the order of the parameters; the last have the ``defaults``.
 
-    Raises:
-        ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
+    Raise ArgumentError if there are too many or too few arguments, or a keyword is unknown or given twice.
     """
     first_default = len(parameters) - len(defaults)
     expected = how_many(first_default, len(parameters))
@@ -113,16 +112,10 @@ PLAIN = frozenset((np.ndarray, np.float64, np.float32, np.int64, np.bool_, float
 
 
 def checked_operand(value: Argument, name: str, parameter: str = "x", position: int = 1) -> Any:
-    """Check that an argument of a function is a tensor, an array of numbers or a number, and return it.
+    """Return an argument that is a tensor, an array of numbers or a number; raise PyTorch's DtypeError for any other value.
 
-    Args:
-        value: the argument.
-        name: the name of the function.
-        parameter: the name of the parameter; ``x`` and ``y`` are PyTorch's ``input`` and ``other``.
-        position: the position of the argument, from 1.
-
-    Raises:
-        DtypeError: for any other value; the message is PyTorch's.
+    The message tells the function ``name``, the ``parameter``, whose ``x`` and ``y`` are PyTorch's ``input`` and ``other``, and the
+    ``position`` of the argument, from 1.
     """
     if isinstance(value, (Tensor, int, float)) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fiub"):
         return value
@@ -359,7 +352,7 @@ def checks_of(parameters: Sequence[str], defaults: Sequence[Any], kinds: Mapping
 
 def converted(name: str, checks: tuple[Check, ...], args: Sequence[Any]) -> Sequence[Any]:
     """Return the arguments of a call, each converted by its kind; default values are not converted."""
-    result: list[Any] | None = None
+    result: list[Any] | None = None  # a copy, made for the first argument to convert
     for i, parameter, default, kind in checks:
         if i < len(args) and args[i] is not default:
             result = list(args) if result is None else result
@@ -394,16 +387,16 @@ def _converting(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Call
         name, named = checked.__name__, kwargs
         values: Sequence[Any] = args
         try:
-            if is_open:
+            if is_open:  # only the keywords that have a kind are checked here
                 renamed = {parameter_for(k, own): v for k, v in kwargs.items()}
                 named = {k: kinds[k](v, name, k) if k in kinds else v for k, v in renamed.items()}
-            elif kwargs or not required <= len(args) <= count:
+            elif kwargs or not required <= len(args) <= count:  # otherwise the arguments are in order
                 values, named = bind(name, names, defaults, args, kwargs), {}
             if has_tensor and values and type(values[0]) is not Tensor:
                 checked_operand(values[0], name, names[0])
             if len(values) > first_checked:
                 values = converted(name, checks, values)
-            if len(values) > count and not is_open:
+            if len(values) > count and not is_open:  # keyword-only parameters
                 named = dict(zip(names[count:], values[count:], strict=True))
                 values = values[:count]
             return function(*values, **named)
@@ -422,8 +415,10 @@ def example_by_example(function: Callable[..., Any], args: Sequence[Argument], k
 
     It is called while a ``ValuesNeeded`` error is handled, and raises this error again if no argument is batched.
     """
-    arguments = [item for value in (*args, *kwargs.values()) for item in (value if isinstance(value, (list, tuple)) else (value,))]
-    batched: list[Any] = [value for value in arguments if hasattr(value, "applied_function")]
+    arguments: list[Any] = []
+    for value in (*args, *kwargs.values()):
+        arguments += value if isinstance(value, (list, tuple)) else [value]
+    batched = [value for value in arguments if hasattr(value, "applied_function")]
     if not batched:
         raise  # noqa: PLE0704
     return max(batched, key=lambda value: value._level).applied_function(function, args, kwargs)

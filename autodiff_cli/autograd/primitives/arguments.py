@@ -33,13 +33,9 @@ def _too_many_bits(value: int) -> ArgumentError:
 
 
 def plain(value: Argument, beside: Array) -> Any:
-    """Prepare an operand that is not a tensor for an operation with an array.
+    """Convert an operand that is not a tensor for an operation with the array ``beside``; refuse other values than numbers.
 
     A scalar becomes a Python number, which does not affect the type of the result; an array is promoted.
-
-    Raises:
-        ArgumentError: if the operand is an integer of more than 64 bits.
-        DtypeError: if the operand is neither a number nor an array of numbers.
     """
     if type(value) is float:
         return value
@@ -55,11 +51,9 @@ def plain(value: Argument, beside: Array) -> Any:
 
 
 def on_arrays(primitive: Primitive, args: Sequence[Any]) -> Any:
-    """Return the result of a primitive for arguments without a tensor: arrays, as VJP rules pass them, and numbers.
+    """Return the result of a primitive for arrays, as VJP rules pass them, and numbers; refuse other operands.
 
-    Raises:
-        DtypeError: if a differentiable argument, or the first one, is neither a number nor an array of numbers.
-        AutodiffError: if the forward computation refuses the arguments, see ``mismatch``.
+    An error of the forward computation is replaced, see ``mismatch``.
     """
     for i in primitive.differentiable_args or (0,):
         if type(args[i]) not in PLAIN:
@@ -75,15 +69,11 @@ def on_arrays(primitive: Primitive, args: Sequence[Any]) -> Any:
 
 
 def in_common_type(arguments: Sequence[Any], positions: Sequence[int]) -> list[Any]:
-    """Check the arguments of a call, and return them with the differentiable arrays among them in a common type.
+    """Return the arguments of a call with the differentiable arrays in a common type; refuse other values than numbers.
 
     Args:
         arguments: arrays, numbers, masks or positions.
         positions: the positions of the differentiable arguments.
-
-    Raises:
-        ArgumentError: if an argument is a whole number of more than 64 bits.
-        DtypeError: if an argument is neither a number nor an array of numbers.
     """
     result = list(arguments)
     for i, value in enumerate(result):

@@ -69,7 +69,8 @@ class Declarations:
         if elementwise is None:
             elementwise = self._elementwise and "dim" not in statics
         differentiable = any(vjps.values())
-        attributes["series"] = attributes.get("series", "chain" if elementwise else None) if differentiable else "fixed"
+        default_series = "chain" if elementwise else None
+        attributes["series"] = attributes.get("series", default_series) if differentiable else "fixed"
         attributes |= {"elementwise": elementwise, "selects": frozenset(vjps if selects is True else selects or ())}
         primitive = _record(Primitive, name, forward, vjps, statics, {"vjps": vjps, **attributes})
         nodes = NodeFactory(primitive, node or node_name(name), {} if recover is None else {"recover": staticmethod(recover)})

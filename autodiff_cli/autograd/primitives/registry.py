@@ -139,7 +139,8 @@ def register(info: FunctionInfo, methods: Sequence[str] | None, operator: str | 
     if operator is not None:
         setattr(Tensor, f"__{operator}__", function)
         if len(info.tensors) == 2 and operator not in _COMPARISONS:
-            setattr(Tensor, f"__r{operator}__", info.reflected or (lambda self, other: function(other, self)))
+            reflected = info.reflected or (lambda self, other: function(other, self))
+            setattr(Tensor, f"__r{operator}__", reflected)
     return function
 
 

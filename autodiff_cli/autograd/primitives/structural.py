@@ -83,7 +83,7 @@ def _expand(x: Array, shape: Shape) -> Array:
     if x.ndim == 0 and shape and min(shape) > 0:
         check_elements(shape)
         return _broadcast_scalar(x, shape) if max(shape) > 1 else x.reshape(shape)
-    lead = len(shape) - x.ndim
+    lead = len(shape) - x.ndim  # the number of new dimensions, which come first
     whole = tuple(int(x.shape[i - lead] if n == -1 and i >= lead else n) for i, n in enumerate(shape))
     if lead < 0:
         raise ShapeError(
@@ -341,11 +341,9 @@ as_strided: TensorFunction = declare(
 
 
 def rebase_history(tensor: Tensor, result: Tensor) -> None:
-    """Give ``tensor`` the history of ``result``, and derive the histories of all views that share its memory again.
+    """Give a tensor that was changed in place the history of ``result``, that of the same operation out of place.
 
-    Args:
-        tensor: the tensor that was changed in place; it may be a view.
-        result: the result of the same operation out of place.
+    The tensor may be a view; the histories of all views that share its memory are derived again.
     """
     source = tensor
     view = None if tensor._extra is None else tensor._extra.view

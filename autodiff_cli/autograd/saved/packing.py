@@ -284,14 +284,9 @@ def _tensor_at(node: Node, entry: Any, edge: int) -> Tensor | None:
 
 
 def saved_value(node: Node, index: int) -> Any:
-    """Return a saved value of a node; a saved input is the tensor that was saved, and an array becomes a tensor.
+    """Return the saved value of a node at ``index``: a saved input is the tensor that was saved, and an array becomes a tensor.
 
-    Args:
-        node: the node.
-        index: the number of the value in ``node.saved_slots``.
-
-    Raises:
-        GraphError: if the value was freed or changed in place.
+    Raise GraphError if the value was freed or changed in place.
     """
     _, edge = node.saved_slots[index]
     if node._saved is None or isinstance(node._saved, ChangedOutput):

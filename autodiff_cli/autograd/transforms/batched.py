@@ -112,9 +112,7 @@ class Batch:
     def physical(self, value: Argument, ndim: int = 0) -> Any:
         """Return the physical tensor of a batched tensor; return any other value unchanged.
 
-        Args:
-            value: an argument of an operation.
-            ndim: the least number of dimensions of an example; dimensions of length 1 are inserted after the batch.
+        An example of fewer than ``ndim`` dimensions gets dimensions of length 1 after the batch.
         """
         if not self.holds(value):
             return value
