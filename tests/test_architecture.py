@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10073,
+    "autograd": 10034,
     "cli": 4147,
     "code_generation": 1148,
     "compiler": 2937,
@@ -50,11 +50,11 @@ BUDGETS = {
     "graph_drawing": 1876,
     "language": 1443,
     "lesson": 2027,
-    "nn": 281,
+    "nn": 308,
     "notes": 2143,
     "numerics": 4258,
     "ops": 4750,
-    "optim": 326,
+    "optim": 344,
     "plotting": 2130,
     "precise": 2205,
     "report": 1553,
@@ -62,7 +62,7 @@ BUDGETS = {
     "script": 1532,
     "solvers": 12900,
     "symbolic": 5225,
-    "utils": 279,
+    "utils": 296,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {
