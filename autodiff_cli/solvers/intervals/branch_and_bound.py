@@ -151,14 +151,16 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
     n = len(middle)
     inverse = inverses(center)
     away = (high - middle) * (1 + 2 * _EPS)
-    value, spread = f[0] / 2 + f[1] / 2, f[1] / 2 - f[0] / 2
+    low, top = f / 2
+    value, spread = low + top, top - low
     step = products(inverse, value)
     size = np.abs(inverse)
     error = products(size, spread + 4 * n * _EPS * np.abs(value))
     rest = np.abs(np.eye(n)[:, :, None] - products(inverse, center))
     rest += products(size, radius + 4 * n * _EPS * np.abs(center)) + 4 * n * _EPS
     reach = (error + products(rest, away)) * (1 + 8 * _EPS) + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
-    return np.stack([middle - step - reach, middle - step + reach]), np.asarray(np.isfinite(reach).all(axis=0))
+    moved = middle - step
+    return np.stack([moved - reach, moved + reach]), np.asarray(np.isfinite(reach).all(axis=0))
 
 
 def inverses(matrices: Boxes) -> Boxes:

@@ -170,14 +170,14 @@ class RowSearch:
         assert self._system.enclosure is not None
         assert self._system.enclosure_with_slopes is not None
         residuals = stacked(self._system.enclosure([*x, *low], [*x, *high]))
-        f, jacobian = self._at(x, low if low is high else low / 2 + high / 2)
-        noise = np.maximum(residuals[1] - f, f - residuals[0])
+        _, jacobian = self._at(x, low if low is high else low / 2 + high / 2)
         # twice the Newton step of the largest residuals, so that the image has room in the box
-        radius = 2 * products(np.abs(inverses(jacobian)), np.abs(f) + noise) + 16 * EPS * np.abs(x) + 1e-100
+        step = products(np.abs(inverses(jacobian)), np.maximum(np.abs(residuals[0]), np.abs(residuals[1])))
+        radius = 2 * step + 16 * EPS * np.abs(x) + 1e-100
         bottom, top = x - radius, x + radius
         intervals = self._system.enclosure_with_slopes([*bottom, *low], [*top, *high])
-        slopes = stacked(intervals[n:]).reshape(2, n, n, -1)
-        center, half = slopes[0] / 2 + slopes[1] / 2, (slopes[1] / 2 - slopes[0] / 2) * (1 + 4 * EPS)
+        least, most = stacked(intervals[n:]).reshape(2, n, n, -1) / 2
+        center, half = least + most, (most - least) * (1 + 4 * EPS)
         regular = np.logical_and.reduce([interval.regular for interval in intervals[:n]])
         images, valid = krawczyk_images(residuals, center, half, x, top)
         return images, np.asarray(regular & valid & ((images[0] > bottom) & (images[1] < top)).all(axis=0))
