@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive
-from autodiff_cli.code_generation.array_tape import array_tape
+from autodiff_cli.code_generation.array_tape import CREATORS, array_tape
 from autodiff_cli.code_generation.codegen import Code, Fragment, is_boolean
-from autodiff_cli.code_generation.export import NotInTarget, check_name, decide_to_keep, generated
+from autodiff_cli.code_generation.export import NotInTarget, check_name, code_and_helpers, decide_to_keep
 from autodiff_cli.code_generation.source_file import MODULES, SourceFile, python_module, python_tuple
 from autodiff_cli.code_generation.targets import TARGETS, Target
 from autodiff_cli.compiler.instruction import Instruction
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _MEMBERS = {"T": ".T", "shape": ".shape[{0}]", "index": "[{0}]", "reshape": ".reshape({0})"}
 """The templates of what is written behind an array, for primitives that are not calls."""
-_CREATORS = ("eye", "ones", "zeros")
 
 
 class ArrayCode(Code):
@@ -39,9 +38,10 @@ class ArrayCode(Code):
         if primitive.elementwise or self.target.title != "PyTorch" or not conditions:
             return self._array_operation(instruction, primitive)
         tensor = next(iter(self.variables.values()))
+        # The fragments are replaced for this operation only; others take the conditions as they are.
         self.fragments |= {op: Fragment(f"({text}).to({tensor}.dtype)") for op, (text, _) in conditions.items()}
         result = self._array_operation(instruction, primitive)
-        self.fragments |= conditions  # other operations take the conditions as they are
+        self.fragments |= conditions
         return result
 
     def _array_operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
@@ -53,10 +53,12 @@ class ArrayCode(Code):
             return self._member(instruction, name)
         first, *others = (self._text(operand) for operand in instruction.operands)
         statics = [f'"{value}"' if isinstance(value, str) else repr(value) for value in instruction.statics]
-        if name in _CREATORS:  # the first operand is a variable, whose type the new array has
+        if name in CREATORS:  # the first operand is a variable, whose type the new array has: ``{tensor}`` in the template
             arguments = [*others, *statics]
+        elif name == "einsum":  # its static argument is the equation, which comes first
+            arguments = [*statics, first, *others]
         else:
-            arguments = [*statics, first, *others] if name == "einsum" else [first, *others, *statics]
+            arguments = [first, *others, *statics]
         return Fragment(self.target.arrays[name].format(args=", ".join(arguments), tensor=first))
 
     def _member(self, instruction: Instruction, name: str) -> Fragment:
@@ -87,31 +89,41 @@ def array_function(
         raise UsageError(f"the functions of '{to}' are functions of numbers", hint="vectors and matrices need numpy, torch or jax")
     target = TARGETS[to]
     check_name(name, target)
-    arrays = [constant for constant, value in evaluated_inputs(None, const, "float64")[1].items() if np.ndim(value)]
-    if arrays:
-        raise UsageError(f"the constant '{arrays[0]}' is an array", hint="leave it out: it becomes an argument of the function")
+    _check_constants(const)
     names, by, numbers = variables_and_constants(expression, wrt, const)
     dims = dimensions(names, {}, shape, symmetric)
     formulas = matrix_derivatives(expression, [*names, *numbers], terms(by, order), dims, symmetric, AccurateForms)
     tape, results = array_tape([formula.tree for formula in formulas.values()], names, numbers)
     results = lower(tape, results, lambda primitive, statics: _decide_to_keep(primitive, statics, target))
-    code, helper_functions = generated(target, names, list(map(output_name, formulas)), results, ArrayCode)
-    texts = dict(zip(formulas, code.results.values(), strict=True))
-    returned = [texts[()], _tuple_of_several([texts[own,] for own in by])]
-    notes = [f"the value; the gradient with respect to {', '.join(by)}{', a tuple' if len(by) > 1 else ''}."]
+    code, helper_functions = code_and_helpers(target, names, list(map(output_name, formulas)), results, ArrayCode)
+
+    texts = dict(zip(formulas, code.results.values(), strict=True))  # the code of each derivative
+    several = len(by) > 1
+    returned = [texts[()], _tuple_of_several([texts[variable,] for variable in by])]
+    notes = [f"the value; the gradient with respect to {', '.join(by)}{', a tuple' if several else ''}."]
     if order == 2:
         ranks = {variable: len(dims.get(variable, ())) for variable in by}
-        ranks_of_blocks = {term: len(formula.dims) for term, formula in formulas.items()}
-        blocks = [[_block(a, b, texts, ranks, ranks_of_blocks, to) for b in by] for a in by]
+        block_ranks = {term: len(formula.dims) for term, formula in formulas.items()}
+        blocks = [[_block(row, column, texts, ranks, block_ranks, to) for column in by] for row in by]
         returned.append(_tuple_of_several([_tuple_of_several(row) for row in blocks]))
-        rows = ", as a tuple of rows" if len(by) > 1 else ""
-        notes.append(f"The Hessian{rows}: the dimensions of the first variable come first.")
+        notes.append(f"The Hessian{', as a tuple of rows' if several else ''}: the dimensions of the first variable come first.")
     parts = SourceFile(code, helper_functions, name, " ".join(expression.split()), by, order, texts)
     return python_module(parts, notes, returned)
 
 
+def _check_constants(const: Mapping[str, Any] | None) -> None:
+    """Raise ``UsageError`` if the value of a constant is an array."""
+    _, values = evaluated_inputs(None, const, "float64")
+    array = next((name for name, value in values.items() if np.ndim(value)), None)
+    if array is not None:
+        raise UsageError(f"the constant '{array}' is an array", hint="leave it out: it becomes an argument of the function")
+
+
 def _decide_to_keep(primitive: Primitive, statics: tuple[Any, ...], target: Target) -> bool:
-    """Decide as ``export.decide_to_keep`` for numbers; a function of arrays is kept, or ``NotInTarget`` is raised."""
+    """Return whether a primitive stays a call; false stands for its decomposition, which only functions of numbers have.
+
+    ``NotInTarget`` is raised for a function that the target does not have.
+    """
     if primitive.elementwise:
         return decide_to_keep(primitive, statics, target)
     if primitive.name in ("matmul", *_MEMBERS, *target.arrays):
@@ -124,16 +136,18 @@ def _tuple_of_several(entries: Sequence[str]) -> str:
     return entries[0] if len(entries) == 1 else python_tuple(entries)
 
 
-def _block(a: str, b: str, texts: Mapping[Term, str], ranks: Mapping[str, int], block_ranks: Mapping[Term, int], to: str) -> str:
-    """Return the code of the block of the Hessian for two variables; ``texts`` may contain only that for ``b`` and ``a``.
+def _block(
+    row: str, column: str, texts: Mapping[Term, str], ranks: Mapping[str, int], block_ranks: Mapping[Term, int], to: str
+) -> str:
+    """Return the code of the block of the Hessian for two variables, from ``texts``, which contains each pair in one order.
 
     A derivative has the dimensions of the value, then those of each variable; ``block_ranks`` and ``ranks`` are their numbers.
     """
-    if (a, b) in texts:
-        return texts[a, b]
-    last = block_ranks[b, a]
-    first = last - ranks[a] - ranks[b]
-    middle = first + ranks[b]
-    axes = (*range(first), *range(middle, last), *range(first, middle))
+    if (row, column) in texts:
+        return texts[row, column]
+    text, rank = texts[column, row], block_ranks[column, row]
+    row_start = rank - ranks[row]  # the dimensions of ``row`` are the last ones, and go before those of ``column``
+    column_start = row_start - ranks[column]
+    axes = (*range(column_start), *range(row_start, rank), *range(column_start, row_start))
     permute = "permute" if to == "torch" else "transpose"
-    return texts[b, a] if axes == tuple(range(last)) else f"{MODULES[to]}.{permute}({texts[b, a]}, {axes})"
+    return text if axes == tuple(range(rank)) else f"{MODULES[to]}.{permute}({text}, {axes})"

@@ -20,7 +20,7 @@ from autodiff_cli.evaluation.coercion import flat_items
 from autodiff_cli.evaluation.compile import TracingEvaluator
 from autodiff_cli.language.tree import Syntax
 
-_CREATORS = ("eye", "ones", "zeros")
+CREATORS = ("eye", "ones", "zeros")
 
 
 class _Shape(NamedTuple):
@@ -40,13 +40,14 @@ class ArrayTracingEvaluator(TracingEvaluator):
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
         """Record a function of arrays as one instruction, and other functions as for numbers."""
-        if op.name in _CREATORS:  # the first instruction is a variable, whose type the new array has
+        if op.name in CREATORS:  # the first instruction is a variable, whose type the new array has
             return self._recorded(op.name, [self.tape.instructions[0], *operands])
         if op.name in ("reshape", "flatten"):
-            lengths = [-1] if op.name == "flatten" else flat_items(operands[1:])
+            lengths = [-1] if op.name == "flatten" else flat_items(operands[1:])  # -1 stands for the number of elements
             return self._recorded("reshape", [operands[0], *lengths])
         if op.name == "einsum":
-            return self._recorded(op.name, operands[1:], operands[:1])
+            equation, *arrays = operands
+            return self._recorded(op.name, arrays, [equation])
         if op.name in ("matmul", "diag", "diagonal") or takes_array(op):
             return self._function(op, operands, named, node)
         result = super().apply(op, operands, named, node)
@@ -55,19 +56,20 @@ class ArrayTracingEvaluator(TracingEvaluator):
         return result
 
     def _function(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Tensor:
-        """Record a function of arrays without its last arguments that have their defaults; a dimension is always an argument."""
+        """Record a function of arrays without its last arguments that are defaults; a dimension stays unless it is ``None``."""
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
         defaults = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
         values = {**defaults, **dict(zip(op.parameters, arguments, strict=False)), **keywords}
         arrays = [values.pop(parameter) for parameter in op.tensors]
         for parameter, value in reversed(list(values.items())):
-            if value is not None and (parameter == "dim" or value != defaults[parameter]):
+            is_needed = value is not None and (parameter == "dim" or value != defaults[parameter])
+            if is_needed:
                 break
             del values[parameter]
         return self._recorded(op.name, arrays, list(values.values()))
 
     def _recorded(self, name: str, operands: Sequence[Any], statics: Sequence[Any] = ()) -> Tensor:
-        """Record a function of tensors and numbers, with ``statics`` as its other arguments; return the tensor of its result."""
+        """Record a function of operands and of ``statics``, its other arguments; ``NotRecordable`` if all operands are numbers."""
         instructions = tuple(map(as_operand, operands))
         if not any(type(instruction) is Instruction for instruction in instructions):
             raise NotRecordable(f"'{name}' of constants is not exported")
@@ -105,7 +107,7 @@ def array_tape(trees: Sequence[Syntax], names: Sequence[str], numbers: Mapping[s
     tape, results = Tape("float64"), list[Operand]()
     values = {**numbers, **{name: as_tensor(tape, tape.variable(name)) for name in names}}
     for tree in trees:
-        evaluator = ArrayTracingEvaluator("", values, np.dtype("float64"), tree)
+        evaluator = ArrayTracingEvaluator("", values, np.dtype("float64"), tree)  # "": a derived formula has no source text
         evaluator.tape = tape
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results.append(as_operand(evaluator.as_tensor(evaluator.program(tree))))

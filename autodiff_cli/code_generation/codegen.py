@@ -70,26 +70,30 @@ class Code:
         self.chooses = any(instruction.is_("where") for instruction in instructions)
         self.fragments: dict[Instruction, Fragment] = {}
         self._write(instructions, results)
+        # A boolean result becomes a number, and a constant one a tensor, if the target needs one.
         self.results = {
             name: self._as_number(operand) if type(operand) is Instruction else self._as_tensor(operand)
             for name, operand in results.items()
         }
 
     def _write(self, instructions: Sequence[Instruction], results: Mapping[str, Operand]) -> None:
-        """Write the statements: those of the results, and of values that are used more than once or are too long to be inlined."""
-        names: dict[Operand, str] = {}
+        """Fill ``fragments`` in order, and ``statements`` and ``flags`` with what is not inlined.
+
+        These are the results, and values that are used more than once or are too long.
+        """
+        result_names: dict[Operand, str] = {}
         for name, operand in results.items():
-            names.setdefault(resolved(operand), name)
+            result_names.setdefault(resolved(operand), name)  # of equal results, the first is the statement
         uses = Counter(operand for instruction in instructions for operand in computing(instruction.operands))
-        taken = {*self.variables.values(), *names.values(), *self.target.reserved}
-        free_names = (name for name in (f"v{number}" for number in itertools.count(1)) if name not in taken)
+        taken = {*self.variables.values(), *result_names.values(), *self.target.reserved}
+        free_names = (name for i in itertools.count(1) if (name := f"v{i}") not in taken)
         for instruction in instructions:
-            if instruction.primitive is None:
+            if instruction.primitive is None:  # a variable
                 self.fragments[instruction] = Fragment(self.variables[instruction.variable])
                 continue
             fragment = self._operation(instruction, instruction.primitive)
-            if instruction in names or uses[instruction] > 1 or len(fragment.text) > MOST_INSIDE:
-                name = names.get(instruction) or next(free_names)
+            if instruction in result_names or uses[instruction] > 1 or len(fragment.text) > MOST_INSIDE:
+                name = result_names.get(instruction) or next(free_names)
                 self.statements.append((name, fragment.text))
                 if is_boolean(instruction):
                     self.flags.add(name)
@@ -136,7 +140,7 @@ class Code:
         """Return the text of an operand, with constants converted to tensors for functions that take only tensors."""
         if type(operand) is Instruction:
             return self._text(operand)
-        tensor = next(iter(self.variables.values()), "")
+        tensor = next(iter(self.variables.values()), "")  # any variable: a template may take its type, ``x.new_tensor(2.0)``
         return self.target.number.format(self._text(operand), tensor=tensor)
 
     # Operations
@@ -150,9 +154,11 @@ class Code:
         if name == "neg":
             return self._negative(operands[0])
         if name == "pow":
-            first, second = map(resolved, [*operands, *instruction.statics])
-            swapped = primitive.arity == 1 and primitive.series != "power"  # a constant to the power of x
-            return self._power(second, first) if swapped else self._power(first, second)
+            base, exponent = map(resolved, [*operands, *instruction.statics])
+            has_constant_base = primitive.arity == 1 and primitive.series != "power"
+            if has_constant_base:  # 2**x, whose static argument 2 follows the operand
+                base, exponent = exponent, base
+            return self._power(base, exponent)
         if name in COMPARISONS:
             sides = f" {COMPARISONS[name]} ".join(self._text(operand, precedence.SUM) for operand in operands)
             return Fragment(sides, precedence.COMPARISON)
@@ -167,9 +173,10 @@ class Code:
     def _negative(self, operand: Operand) -> Fragment:
         """Return a number with a minus sign, in brackets if the sign would not apply to all of it."""
         inner, level = self._fragment(operand)
-        # -(x % y) differs from -x % y, and -(x % y*z) from -x % y*z.
-        brackets = inner.startswith("-") or level < precedence.PRODUCT or (level == precedence.PRODUCT and self._rounds(inner))
-        return Fragment(f"-({inner})", precedence.SIGN) if brackets else Fragment(f"-{inner}", min(level, precedence.SIGN))
+        is_remainder = level == precedence.PRODUCT and self._rounds(inner)  # -(x % y) is not -x % y, nor -(x % y*z) -x % y*z
+        if inner.startswith("-") or level < precedence.PRODUCT or is_remainder:
+            return Fragment(f"-({inner})", precedence.SIGN)
+        return Fragment(f"-{inner}", min(level, precedence.SIGN))
 
     def _infix(self, name: str, x: Operand, y: Operand) -> Fragment:
         """Return an operation with an operator between its operands; a division is guarded if its error must be caught."""
@@ -181,14 +188,15 @@ class Code:
     def _product(self, x: Operand, y: Operand) -> Fragment:
         """Return a product as text, with numbers first (``2*x``), inverses as divisions (``x/y``) and no redundant brackets."""
         if type(y) is not Instruction or self._is_inverse(x):
-            x, y = y, x
+            x, y = y, x  # a product does not depend on the order
         left = self._text(x, precedence.PRODUCT)
         if type(y) is Instruction and self._is_inverse(y) and not self._guards:
             return Fragment(f"{left}/{self._text(y.operands[0], precedence.POWER)}", precedence.PRODUCT)
         right = self._fragment(y)
-        is_associative = "/" not in right.text and not self._rounds(right.text)
-        is_flat = type(y) is Instruction and y.is_("mul") and right.level == precedence.PRODUCT and is_associative
-        return Fragment(f"{left}*{self._text(y, precedence.PRODUCT if is_flat else precedence.SIGN)}", precedence.PRODUCT)
+        has_products_only = "/" not in right.text and not self._rounds(right.text)
+        # y*z loses its brackets in x*(y*z), but not y/z.
+        is_product = type(y) is Instruction and y.is_("mul") and right.level == precedence.PRODUCT and has_products_only
+        return Fragment(f"{left}*{self._text(y, precedence.PRODUCT if is_product else precedence.SIGN)}", precedence.PRODUCT)
 
     def _rounds(self, text: str) -> bool:
         """Return whether a text contains an operator, such as ``%``, that is not associative with products."""
@@ -211,7 +219,7 @@ class Code:
         arguments = [self._as_tensor(operand) if len(operands) > 1 else self._text(operand) for operand in operands]
         arguments += [self._text(int(value) if float(value).is_integer() else value) for value in statics]
         text = template.format(*arguments)
-        if self._guards and template.startswith("math."):
+        if self._guards and template.startswith("math."):  # math.log(x) becomes _defined(math.log, x)
             function, _, inside = text.partition("(")
             return Fragment(f"_defined({function}, {inside}")
         return Fragment(text)
@@ -224,17 +232,22 @@ class Code:
 
     def _power(self, base: Operand, exponent: Operand) -> Fragment:
         """Return a power: a square root, an inverse, a product of two or three names, or a power as the language writes it."""
-        constant = math.nan if type(exponent) is Instruction else float(exponent)
+        constant = math.nan if type(exponent) is Instruction else float(exponent)  # nan, which equals nothing, if it is not one
         if constant == 0.5:
             return self._call("sqrt", [base])
         if constant == -1:
             text = f"{self._text(1)}/{self._text(base, precedence.POWER)}"
             return Fragment(f"_defined(lambda: {text})") if self._guards else Fragment(text, precedence.PRODUCT)
-        atom, arguments = self._text(base, precedence.ATOM), (self._text(base), self._text(exponent))
+        atom = self._text(base, precedence.ATOM)
         # A call of pow costs more than two products.  In Python, a product becomes inf where a power raises an error.
         most_factors = 3 if self.target.power else 2 if self._guards else 0
         if constant in (2, 3) and constant <= most_factors and atom.isidentifier():
             return Fragment("*".join([atom] * int(constant)), precedence.PRODUCT)
+        return self._written_power(atom, base, exponent, constant)
+
+    def _written_power(self, atom: str, base: Operand, exponent: Operand, constant: float) -> Fragment:
+        """Return a power as the language writes it: a call or ``x**y``; ``constant`` is nan if the exponent is not constant."""
+        arguments = self._text(base), self._text(exponent)
         if self.target.power:
             return Fragment(self.target.power.format(*arguments))
         if self._guards:
@@ -247,20 +260,14 @@ class Code:
 
     def _choice(self, is_number: bool, condition: Operand, x: Operand, y: Operand) -> Fragment:
         """Return a conditional, an operator or a call; with ``is_number``, a boolean branch of an operator becomes a number."""
-        if self.target.where.startswith("{"):
-            # A nested conditional on the right does not need brackets.
-            text = self._as_number if is_number else self._text
-            parts = {
-                "c": self._condition(condition, precedence.OR),
-                "x": text(x, precedence.OR),
-                "y": text(y, precedence.CONDITIONAL),
-            }
-            return Fragment(self.target.where.format(**parts), precedence.CONDITIONAL)
-        of_numbers = type(x) is not Instruction and type(y) is not Instruction
-        branches = [self._as_tensor(value) if of_numbers else self._text(value) for value in (x, y)]
-        return Fragment(
-            self.target.where.format(c=self._condition(condition, precedence.CONDITIONAL), x=branches[0], y=branches[1])
-        )
+        template = self.target.where
+        if template.startswith("{"):  # an operator, such as ``{c} ? {x} : {y}``; one inside y does not need brackets
+            as_text = self._as_number if is_number else self._text
+            test, first, second = self._condition(condition, precedence.OR), as_text(x, precedence.OR), as_text(y)
+            return Fragment(template.format(c=test, x=first, y=second), precedence.CONDITIONAL)
+        are_numbers = type(x) is not Instruction and type(y) is not Instruction  # so that the call does not know their type
+        first, second = [self._as_tensor(value) if are_numbers else self._text(value) for value in (x, y)]
+        return Fragment(template.format(c=self._condition(condition, precedence.CONDITIONAL), x=first, y=second))
 
     def _condition(self, operand: Operand, level: int) -> str:
         """Return an operand as a condition, in brackets if its precedence is lower than ``level``; a number is compared with 0."""

@@ -40,7 +40,7 @@ def target_for(path: str | None) -> str:
     """Return the target for the suffix of an output file, such as ``c`` for ``f.c``.
 
     Raises:
-        UsageError: if the file is missing, or if its suffix does not determine a target.
+        UsageError: if the path is ``None``, or its suffix does not determine a target.
     """
     suffix = os.path.splitext(path or "")[1].lower()
     if suffix not in SUFFIXES:
@@ -109,18 +109,18 @@ def _source_file(
     target: Target, expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None
 ) -> SourceFile:
     """Return the code of the value and the derivatives; ``export`` describes the arguments."""
-    names, by, leaves = variables_and_constants(expression, wrt, const)
+    names, by, numbers = variables_and_constants(expression, wrt, const)
     wanted = terms(by, order)
     try:
-        traced = trace(expression, names, leaves, "float64", ScalarTracingEvaluator)
+        traced = trace(expression, names, numbers, "float64", ScalarTracingEvaluator)
         with np.errstate(all="ignore"), set_grad_enabled(False):
             results = derivatives(traced.outputs[0], {variable: traced.variables[variable] for variable in by}, wanted)
         results = lower(traced.tape, results, lambda primitive, statics: decide_to_keep(primitive, statics, target))
-    except NotInTarget:
+    except NotInTarget:  # its message is about the target, not about a formula
         raise
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
-    code, helper_functions = generated(target, names, list(map(output_name, wanted)), results)
+    code, helper_functions = code_and_helpers(target, names, list(map(output_name, wanted)), results)
     if name in helper_functions:
         raise UsageError(f"the code contains another function '{name}'", hint="use another name")
     texts = dict(zip(wanted, code.results.values(), strict=True))
@@ -135,11 +135,11 @@ def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequenc
     """
     target = TARGETS["javascript"]
     results = lower(tape, results, lambda primitive, statics: decide_to_keep(primitive, statics, target))
-    code, helper_functions = generated(target, names, [f"result_{i}" for i in range(len(results))], results)
+    code, helper_functions = code_and_helpers(target, names, [f"result_{i}" for i in range(len(results))], results)
     return javascript_functions(name, code, helper_functions, javascript_list(code.results.values())) + "\n"
 
 
-def generated(
+def code_and_helpers(
     target: Target, names: Sequence[str], outputs: Sequence[str], results: Sequence[Operand], code_of: type[Code] = Code
 ) -> tuple[Code, dict[str, Code]]:
     """Return the code of lowered results, and the helper functions that it calls; names that are taken get underscores.
@@ -152,11 +152,11 @@ def generated(
         plain = re.sub(r"\W+", "_", variable)
         plain = plain if not plain.startswith(target.helper) else f"v{plain}"
         arguments[variable] = _unused(plain, {*target.reserved, *arguments.values()})
-    taken: list[str] = []
+    unique_outputs: list[str] = []
     for output in outputs:
-        taken.append(_unused(output, {*arguments.values(), *taken}))
+        unique_outputs.append(_unused(output, {*arguments.values(), *unique_outputs}))
     helpers: Helpers = {}
-    code = code_of(target, dict(zip(taken, results, strict=True)), arguments, helpers)
+    code = code_of(target, dict(zip(unique_outputs, results, strict=True)), arguments, helpers)
     return code, _helper_functions(target, helpers)
 
 
@@ -177,19 +177,24 @@ def decide_to_keep(primitive: Primitive, statics: Sequence[Any], target: Target)
 
 def _helper_functions(target: Target, helpers: Helpers) -> dict[str, Code]:
     """Return the helper functions in order of definition, each after those that it calls, which are added to ``helpers``."""
-    result: dict[str, Code] = {}
-    while len(result) < len(helpers):
-        (primitive, statics), name = next(item for item in helpers.items() if item[1] not in result)
-        parameters = primitive.parameters[: primitive.arity]
-        tape = Tape("float64")
-        with np.errstate(all="ignore"), set_grad_enabled(False):
-            value = trace_decomposition(tape, primitive, tuple(map(tape.variable, parameters)), statics)
-        (value,) = lower(tape, [value], lambda primitive, statics: decide_to_keep(primitive, statics, target))
-        constants = [f"({p} = {v})" for p, v in zip(primitive.parameters[primitive.arity :], statics, strict=True)]
-        about = " ".join([primitive.function.__doc__ or primitive.name, *constants])
-        result[name] = Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
-        helpers.update(result[name].helpers)
-    return {name: result[name] for name in postorder(result, lambda name: result[name].helpers.values())}
+    codes: dict[str, Code] = {}
+    while len(codes) < len(helpers):
+        key, name = next((key, name) for key, name in helpers.items() if name not in codes)
+        codes[name] = _helper_function(target, *key)
+        helpers.update(codes[name].helpers)
+    return {name: codes[name] for name in postorder(codes, lambda name: codes[name].helpers.values())}
+
+
+def _helper_function(target: Target, primitive: Primitive, statics: tuple[Any, ...]) -> Code:
+    """Return the code of the decomposition of a primitive with these static arguments; its result is named ``value``."""
+    parameters, static_parameters = primitive.parameters[: primitive.arity], primitive.parameters[primitive.arity :]
+    tape = Tape("float64")
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        value = trace_decomposition(tape, primitive, tuple(map(tape.variable, parameters)), statics)
+    (value,) = lower(tape, [value], lambda primitive, statics: decide_to_keep(primitive, statics, target))
+    constants = [f"({parameter} = {number})" for parameter, number in zip(static_parameters, statics, strict=True)]
+    about = " ".join([primitive.function.__doc__ or primitive.name, *constants])
+    return Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
 
 
 def _unused(name: str, taken: Collection[str]) -> str:

@@ -31,10 +31,14 @@ def _symbol(name: str) -> str:
 
 def _derivative(symbol: str, term: Sequence[str]) -> str:
     """Return the partial derivative of a function with respect to the variables of a term as a fraction."""
-    counts = {name: list(term).count(name) for name in term}
-    power = "" if len(term) == 1 else f"^{{{len(term)}}}"
-    below = r" \, ".join(rf"\partial {_symbol(name)}" + ("" if count == 1 else f"^{{{count}}}") for name, count in counts.items())
-    return rf"\frac{{\partial{power} {symbol}}}{{{below}}}"
+    counts = {name: term.count(name) for name in term}
+    denominator = r" \, ".join(rf"\partial {_symbol(name)}{_exponent(count)}" for name, count in counts.items())
+    return rf"\frac{{\partial{_exponent(len(term))} {symbol}}}{{{denominator}}}"
+
+
+def _exponent(number: int) -> str:
+    """Return a number as an exponent; the exponent 1 is not written."""
+    return "" if number == 1 else f"^{{{number}}}"
 
 
 def _equations(left: str, program: Syntax) -> list[str]:

@@ -82,6 +82,11 @@ def _used(names: Sequence[str], code: Code, helper_functions: Mapping[str, Code]
     return [name for name in names if any(name in text for text in texts)]
 
 
+def _called_helpers(code: Code, helper_functions: Mapping[str, Code]) -> list[str]:
+    """Return the source of the predefined helper functions of the target that the code of a function or its helpers calls."""
+    return [helper for name, helper in code.target.helpers.items() if _used([f"{name}("], code, helper_functions)]
+
+
 def source(parts: SourceFile) -> str:
     """Return the text of a source file."""
     writers = {"python": _module_of_numbers, "c": _c_file, "javascript": _javascript_module}
@@ -97,49 +102,44 @@ def _module_of_numbers(parts: SourceFile) -> str:
     returned = [parts.results[()], python_tuple(parts.gradient)]
     if parts.order == 2:
         returned.append(python_tuple([python_tuple(row) for row in parts.rows]))
-    notes = [
-        f"the value, the derivatives with respect to {', '.join(parts.wrt)}"
-        + (", and the rows of the Hessian." if parts.order == 2 else "."),
-        "The results are inf where a function overflows and nan where it is undefined."
-        if parts.chooses
-        else "ValueError, ZeroDivisionError or OverflowError is raised if a Python function raises it.",
-    ]
-    return python_module(parts, notes, returned)
+    with_hessian = ", and the rows of the Hessian" if parts.order == 2 else ""
+    if parts.chooses:  # then errors are caught, because they may come from a branch that is not selected
+        about_errors = "The results are inf where a function overflows and nan where it is undefined."
+    else:
+        about_errors = "ValueError, ZeroDivisionError or OverflowError is raised if a Python function raises it."
+    about_results = f"the value, the derivatives with respect to {', '.join(parts.wrt)}{with_hessian}."
+    return python_module(parts, [about_results, about_errors], returned)
 
 
 def _module_of_arrays(parts: SourceFile) -> str:
     """Return the module for a function of NumPy arrays, JAX arrays or PyTorch tensors, which it computes element by element."""
     module, value, count = MODULES[parts.code.target.name], parts.results[()], len(parts.wrt)
-    is_torch = module == "torch"
-
-    def stacked(entries: Sequence[str]) -> str:
-        # The value comes first, so that constants among the entries get its shape; [1:] leaves it out of the stack.
-        function = f"{module}.broadcast_{'tensors' if is_torch else 'arrays'}"
-        with_equal_shapes = f"{function}({', '.join([value, *entries])})"
-        return f"{module}.stack({with_equal_shapes}[1:])"
-
-    returned = [value, stacked(parts.gradient)]
+    returned = [value, _stack(module, value, parts.gradient)]
     notes = [f"the value; the gradient, with the derivatives with respect to {', '.join(parts.wrt)} along the first dimension."]
     if parts.order == 2:
-        shape = f"{value}.shape" if is_torch else f"{module}.shape({value})"
-        returned.append(f"{stacked(parts.hessian)}.reshape({count}, {count}, *{shape})")
+        shape = f"{value}.shape" if module == "torch" else f"{module}.shape({value})"
+        returned.append(f"{_stack(module, value, parts.hessian)}.reshape({count}, {count}, *{shape})")
         notes.append("The Hessian, along the first two dimensions.")
     return python_module(parts, notes, returned)
 
 
+def _stack(module: str, value: str, entries: Sequence[str]) -> str:
+    """Return the code that stacks derivatives; constants among them get the shape of the value, which ``[1:]`` leaves out."""
+    function = "broadcast_tensors" if module == "torch" else "broadcast_arrays"
+    return f"{module}.stack({module}.{function}({', '.join([value, *entries])})[1:])"
+
+
 def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[str]) -> str:
     """Return a Python module with one function, which returns the expressions ``returned``; its docstring says so in ``notes``."""
-    target = parts.code.target
-    module = MODULES.get(target.name, "")
+    module = MODULES.get(parts.code.target.name, "")  # empty for Python's numbers
     converts = module in ("np", "jnp")
-    arguments = "numbers or arrays" if converts else "tensors of one floating-point type" if module else "numbers"
+    types = "numbers or arrays" if converts else "tensors of one floating-point type" if module else "numbers"
+    arguments = ", ".join(parts.arguments)
     conversions = [f"{name} = {module}.asarray({name}, dtype=float)" for name in parts.arguments if converts]
     decorator = '@np.errstate(all="ignore")\n' if module == "np" and parts.chooses else ""
-    shown = parts.shown.replace("\\", "\\\\").replace('"', "'")
-    helpers = [target.helpers[name] for name in _used(list(target.helpers), parts.code, parts.helper_functions)]
-    other_code = "\n".join([*conversions, *returned, decorator, *helpers])
-    prefixes = _used(list(target.imports), parts.code, parts.helper_functions)
-    imports = "\n".join(line for prefix, line in target.imports.items() if prefix in other_code or prefix in prefixes)
+    helpers = _called_helpers(parts.code, parts.helper_functions)
+    imports = _python_imports(parts, "\n".join([*conversions, *returned, decorator, *helpers]))
+    shown = parts.shown.replace("\\", "\\\\").replace('"', "'")  # inside a docstring
     body = [*conversions, *(f"{name} = {text}" for name, text in parts.code.statements), f"return {', '.join(returned)}"]
     lines = [
         f'"""{shown}: {parts.about}, written by autodiff {__version__}."""',
@@ -148,11 +148,11 @@ def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[st
         *(f"\n\n{_python_function(name, code)}" for name, code in parts.helper_functions.items()),
         "",
         "",
-        f"{decorator}def {parts.name}({', '.join(parts.arguments)}):",
+        f"{decorator}def {parts.name}({arguments}):",
         f'    """The {parts.about} of {shown}.',
         "",
         "    Args:",
-        f"        {', '.join(parts.arguments)}: {arguments}.",
+        f"        {arguments}: {types}.",
         "",
         "    Returns:",
         *(f"        {note}" for note in notes),
@@ -160,6 +160,13 @@ def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[st
         *(f"    {line}" for line in body),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _python_imports(parts: SourceFile, other_code: str) -> str:
+    """Return the import lines for a function, its helper functions, and other code of the module; empty if it needs none."""
+    prefixes = _used(list(parts.code.target.imports), parts.code, parts.helper_functions)
+    lines = parts.code.target.imports.items()
+    return "\n".join(line for prefix, line in lines if prefix in prefixes or prefix in other_code)
 
 
 def _python_function(name: str, code: Code) -> str:
@@ -180,29 +187,18 @@ def python_tuple(entries: Sequence[str]) -> str:
 
 def _c_file(parts: SourceFile) -> str:
     """Return a file with a function that returns the value, and writes the derivatives into arrays that are its last arguments."""
-    count, hessian = len(parts.wrt), parts.hessian if parts.order == 2 else []
-    arrays = {"grad": f"{count}", "hess": f"{count}*{count}"} if hessian else {"grad": f"{count}"}
-    usage = [f"double {name}[{size}];" for name, size in arrays.items()]
-    usage.append(f"double value = {parts.name}({', '.join([*parts.arguments, *arrays])});")
-    about_arrays = f"grad: the gradient with respect to {', '.join(parts.wrt)}."
-    about_arrays += "  hess: the Hessian, row by row." if hessian else ""
+    arrays = {"grad": parts.gradient, **({"hess": parts.hessian} if parts.order == 2 else {})}
     arguments = [f"const double {name}" for name in parts.arguments] + [f"double *{name}" for name in arrays]
     body = [
         *_c_constants(parts.code, parts.code.statements),
-        *(f"grad[{i}] = {text};" for i, text in enumerate(parts.gradient)),
-        *(f"hess[{i}] = {text};" for i, text in enumerate(hessian)),
+        *(f"{name}[{i}] = {text};" for name, entries in arrays.items() for i, text in enumerate(entries)),
         f"return {parts.results[()]};",
     ]
     lines = [
-        f"/* {parts.shown.replace('*/', '* /')}: {parts.about}, written by autodiff {__version__}.",
-        " *",
-        *(f" *     {line}" for line in usage),
-        " *",
-        f" * {about_arrays}  Link with -lm.",
-        " */",
+        *_c_comment(parts, list(arrays)),
         "#include <math.h>",
         "",
-        *(helper for name, helper in parts.code.target.helpers.items() if _used([f"{name}("], parts.code, parts.helper_functions)),
+        *_called_helpers(parts.code, parts.helper_functions),
         *(_c_function(name, code) for name, code in parts.helper_functions.items()),
         f"double {parts.name}({', '.join(arguments)})",
         "{",
@@ -210,6 +206,22 @@ def _c_file(parts: SourceFile) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _c_comment(parts: SourceFile, arrays: Sequence[str]) -> list[str]:
+    """Return the comment at the beginning of a file, which shows how the function and its arrays of derivatives are used."""
+    count = len(parts.wrt)
+    sizes = {"grad": f"{count}", "hess": f"{count}*{count}"}
+    about_hessian = "  hess: the Hessian, row by row." if "hess" in arrays else ""
+    return [
+        f"/* {parts.shown.replace('*/', '* /')}: {parts.about}, written by autodiff {__version__}.",
+        " *",
+        *(f" *     double {name}[{sizes[name]}];" for name in arrays),
+        f" *     double value = {parts.name}({', '.join([*parts.arguments, *arrays])});",
+        " *",
+        f" * grad: the gradient with respect to {', '.join(parts.wrt)}.{about_hessian}  Link with -lm.",
+        " */",
+    ]
 
 
 def _c_function(name: str, code: Code) -> str:
@@ -254,11 +266,13 @@ def _javascript_module(parts: SourceFile) -> str:
 
 def javascript_functions(name: str, code: Code, helper_functions: Mapping[str, Code], returned: str) -> str:
     """Return a JavaScript function that returns the expression ``returned``, followed by its helper functions."""
-    helpers = [helper for own, helper in code.target.helpers.items() if _used([f"{own}("], code, helper_functions)]
     lines = [
         _javascript_function(name, code, code.statements, returned),
-        *(f"\n{helper}".rstrip("\n") for helper in helpers),
-        *(f"\n/** {each.about} */\n{_javascript_function(own, each, *each.body)}" for own, each in helper_functions.items()),
+        *(f"\n{source}".rstrip("\n") for source in _called_helpers(code, helper_functions)),
+        *(
+            f"\n/** {helper.about} */\n{_javascript_function(own, helper, *helper.body)}"
+            for own, helper in helper_functions.items()
+        ),
     ]
     return "\n".join(lines)
 

@@ -36,7 +36,7 @@ KNOWN = {
         "[template]",
     ),
     "an aligned matrix without room": ("report/table.py", "0 < width < max(map(len, lines))", "False"),
-    "a choice between numbers of no type": ("code_generation/codegen.py", "if of_numbers else", "if False else"),
+    "a choice between numbers of no type": ("code_generation/codegen.py", "if are_numbers else", "if False else"),
     "a median along the last dimension": ("numerics/numerical.py", 'np.argsort(rows, axis=at, kind="stable")', "np.argsort(rows)"),
     "small brackets around a fraction": (
         "language/latex.py",
