@@ -34,7 +34,7 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
         return [0.0] * len(wrt)
     tape = output.tape
     active = _active(output, wrt)
-    cotangents: dict[Instruction, tuple[Operand, Operand]] = {output: (1.0, True)}  # with conditions; ``True`` is always
+    cotangents: dict[Instruction, tuple[Operand, Operand]] = {output: (1.0, True)}  # each with its condition; ``True`` is always
     for instruction in reversed(active):
         if instruction.primitive is None or instruction not in cotangents:
             continue
@@ -82,7 +82,8 @@ def _contributions(
         condition = selected
         if name in primitive.selects:  # such as a branch of ``where``, whose derivative is 1 or 0
             slope = _apply_rule(primitive, rule, 1.0, saved)
-            condition = _both(tape, selected, tape.call("ne", slope, 0.0))
+            is_chosen = tape.call("ne", slope, 0.0)
+            condition = _both(tape, selected, is_chosen)
         if condition is not True and primitive.series != "linear":  # a linear rule returns 0 for the cotangent 0
             part = tape.call("where", condition, part, 0.0)
         yield operand, part, condition

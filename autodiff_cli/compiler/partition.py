@@ -48,7 +48,7 @@ class ProgramPartition(NamedTuple):
     rows: list[Instruction]
 
     def constants(self, columns: Mapping[str, Array], dtype: DType) -> dict[Instruction, Any]:
-        """Return the values of the scalars and of the instructions that depend on nothing else, given those of all variables."""
+        """Return the values of ``scalars`` and ``once``, given those of all variables by name; ``dtype`` is the type of scalars."""
         values: dict[Instruction, Any] = {}
         with np.errstate(all="ignore"):  # 1e308 is inf in float32
             for variable in self.scalars:

@@ -44,8 +44,9 @@ def derivatives(output: Operand, variables: Mapping[str, Instruction], terms: Se
     for term in terms:
         if term not in operands:
             # Differentiate with respect to all remaining variables at once: one backward pass for each row of the Hessian.
-            first = list(variables).index(term[-2]) if len(term) > 1 else 0  # a term names variables in their order
-            names = list(variables)[first:]
+            names = list(variables)
+            if len(term) > 1:  # a term names variables in their order, so the last one is not before the one that precedes it
+                names = names[names.index(term[-2]) :]
             slopes = gradient(operands[term[:-1]], [variables[name] for name in names])
             operands.update({(*term[:-1], name): slope for name, slope in zip(names, slopes, strict=True)})
     return [operands[term] for term in terms]
@@ -202,7 +203,7 @@ def output_name(term: Term, output: str = "") -> str:
 
 
 def _column(name: str, value: ArrayLike) -> Array:
-    """Return a column as an array; raise ``DtypeError`` if it does not contain real numbers, or masks some."""
+    """Return a column as an array; raise ``DtypeError`` if it contains anything other than real numbers, or is masked."""
     try:
         array = np.asarray(value)
     except ValueError:  # nested lists of different lengths

@@ -8,7 +8,7 @@ result.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -88,8 +88,8 @@ def kernel(instruction: Instruction) -> NumpyKernel:
     if primitive.series == "power" and statics[0] in _POWERS:  # the exponent
         return _POWERS[statics[0]]
     function = UFUNCS.get(primitive.forward, primitive.forward)
-    with_statics = (lambda *arrays, **into: function(*arrays, *statics, **into)) if statics else function
-    return NumpyKernel(with_statics, writes=isinstance(function, np.ufunc))  # other functions have no ``out``
+    with_statics = (lambda *arrays, **out: function(*arrays, *statics, **out)) if statics else function
+    return NumpyKernel(with_statics, writes=isinstance(function, np.ufunc))  # other functions do not take ``out``
 
 
 class KernelCall(NamedTuple):
@@ -156,13 +156,13 @@ class Schedule:
         self._literals: list[tuple[int, Operand]] = []  # the registers of constants
         self._registers: dict[Hashable, int] = {}
         self._inputs = list(map(self._register, parts.columns))
-        written: dict[Operand, int] = {}  # results that are computed directly in an output array
+        written: set[Operand] = set()  # results that are computed directly in an output array
         self._outputs: list[tuple[int, int]] = []  # the registers that are output arrays, and the numbers of these arrays
         self._copies: list[tuple[int, int]] = []  # the registers that are copied into output arrays
         rows = set(parts.rows)
         for i, result in enumerate(map(resolved, results)):
             if result in rows and result not in written:
-                written[result] = i
+                written.add(result)
                 self._outputs.append((self._register(result), i))
             else:
                 self._copies.append((self._register(result), i))
@@ -180,28 +180,26 @@ class Schedule:
                 self._literals.append((self._registers[key], operand))
         return self._registers[key]
 
-    def _kernel_calls(self, rows: Iterable[Instruction], written: Mapping[Operand, int]) -> tuple[list[KernelCall], Buffers]:
+    def _kernel_calls(self, rows: Iterable[Instruction], written: Set[Operand]) -> tuple[list[KernelCall], Buffers]:
         """Return the kernel calls, and the buffers of results that are neither outputs, ``written``, nor allocated by a kernel."""
         buffers = Buffers()
-        last_reads: dict[Instruction, Instruction] = {}
-        for instruction in rows:
-            last_reads.update(dict.fromkeys(computing(instruction.operands), instruction))
+        last_readers = {value: instruction for instruction in rows for value in computing(instruction.operands)}
         temporary = {instruction for instruction in rows if instruction not in written}
         calls = []
         for instruction in rows:
-            how = kernel(instruction)
+            own_kernel = kernel(instruction)
             target = self._register(instruction)
-            read = dict.fromkeys(computing(instruction.operands))
-            ends = [self._registers[value] for value in read if value in temporary and last_reads[value] is instruction]
-            if how.over:  # the result may take the array of an operand
+            values = dict.fromkeys(computing(instruction.operands))
+            ends = [self._registers[value] for value in values if value in temporary and last_readers[value] is instruction]
+            if own_kernel.over:  # the result may take the array of an operand
                 buffers.release(ends)
-            if how.writes and instruction in temporary:
+            if own_kernel.writes and instruction in temporary:
                 buffers.take(target, instruction.dtype)
-            if not how.over:
+            if not own_kernel.over:
                 buffers.release(ends)
             allocated = tuple(register for register in ends if register not in buffers.places)  # by a kernel
-            stored = instruction in written and not how.writes
-            calls.append(KernelCall(how, tuple(map(self._register, instruction.operands)), target, stored, allocated))
+            stored = instruction in written and not own_kernel.writes
+            calls.append(KernelCall(own_kernel, tuple(map(self._register, instruction.operands)), target, stored, allocated))
         return calls, buffers
 
     def block_rows(self, rows: int, threads: int) -> int:
@@ -211,7 +209,7 @@ class Schedule:
         block = min(max(WORKSPACE // max(row_bytes, 1), SMALLEST), largest)
         if rows <= block:
             return max(rows, 1)
-        rounds = -(-rows // (block * threads))  # rounded up, as the next quotient
+        rounds = -(-rows // (block * threads))  # the number of blocks of a thread; rounded up, as the next quotient
         return -(-rows // (rounds * threads))
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
@@ -221,8 +219,8 @@ class Schedule:
         block = self.block_rows(rows, threads)
         starts = iter(range(0, rows, block))
         arrays = [columns[variable.variable] for variable in self._parts.columns]
-        prepared = self._initial_registers(columns)
-        in_threads(lambda: self._compute_blocks(starts, block, arrays, prepared, out), min(threads, -(-rows // block)))
+        initial = self._initial_registers(columns)
+        in_threads(lambda: self._compute_blocks(starts, block, arrays, initial, out), min(threads, -(-rows // block)))
 
     def _initial_registers(self, columns: Mapping[str, Array]) -> list[Any]:
         """Return the initial registers of a block: constants, scalars, and values computed from them; ``None`` for the others."""
@@ -233,16 +231,16 @@ class Schedule:
         return registers
 
     def _compute_blocks(
-        self, starts: Iterator[int], block: int, columns: Sequence[Array], prepared: Sequence[object], out: Sequence[Array]
+        self, starts: Iterator[int], block: int, columns: Sequence[Array], initial: Sequence[object], out: Sequence[Array]
     ) -> None:
         """Compute blocks until ``starts`` is exhausted; several threads may share ``starts``.
 
-        ``block`` is the number of rows of a block, ``columns`` are the input arrays, and ``prepared`` are the initial registers.
+        ``block`` is the number of rows of a block, ``columns`` are the input arrays, and ``initial`` are the initial registers.
         """
         rows = len(out[0])
         spaces = {dtype: np.empty((count, block), dtype) for dtype, count in self._buffers.counts.items()}
-        registers = list(prepared)
-        length = -1
+        registers = list(initial)
+        length = -1  # of no block
         with np.errstate(all="ignore"):
             for start in starts:
                 stop = min(start + block, rows)

@@ -48,7 +48,7 @@ def pattern(operand: object) -> Pattern:
 
 @functools.cache
 def exact(name: str, *operands: Pattern) -> tuple[tuple[Pattern, ...], Replacement] | None:
-    """Return the row of ``EXACT`` for an operation with these operand patterns; ``None`` if no row matches."""
+    """Return the first row of ``EXACT`` that an operation with these operand patterns matches; ``None`` if there is none."""
     for patterns, result in EXACT.get(name, {}).items():
         if len(patterns) == len(operands) and all(map(_matches, patterns, operands)):
             return patterns, result
@@ -76,12 +76,13 @@ def simplified(call: Record, primitive: Primitive, arguments: tuple[Any, ...]) -
 
 
 def _by_exact_row(call: Record, name: str, arguments: tuple[Any, ...]) -> Operand | None:
-    """Return the result of the row of ``EXACT`` that matches an operation; ``None`` if no row does, or only one of floats."""
+    """Return the result of the row of ``EXACT`` for an operation; ``None`` without one, or if it applies to floats only."""
     row = exact(name, *map(pattern, arguments))
     if row is None:
         return None
     patterns, result = row
-    needs_floats = not isinstance(result, float) and any(isinstance(part, float) for part in patterns)
+    has_number = any(isinstance(part, float) for part in patterns)
+    needs_floats = has_number and not isinstance(result, float)  # True*1 is not True, but True**0 is 1.0
     if needs_floats and not all(map(_is_float, arguments)):
         return None
     letters = {  # ``-x`` stands for a negation, and ``x`` for its operand
@@ -138,10 +139,10 @@ def _simplified_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
     condition, value, other = x.operands
     if type(value) is Instruction:
         return None
-    if type(other) is Instruction:  # a chain of choices
+    if type(other) is Instruction:  # a choice with a nonzero constant, or else another choice
         is_chain = other.is_("where") and value != 0
         return call("logical_or", condition, call("ne", other, 0.0)) if is_chain else None
-    if (value == 0) == (other == 0):
+    if (value == 0) == (other == 0):  # both branches are zero, or both are not
         return None
     return condition if other == 0 else call("logical_not", condition)
 

@@ -43,8 +43,8 @@ class Tape:
         self.dtype: DType = np.dtype(dtype)
         self.formulas = formulas
         self.instructions: list[Instruction] = []
-        self._known: dict[tuple[object, ...], Instruction] = {}
-        self._dtypes: dict[tuple[object, ...], DType] = {}
+        self._known: dict[tuple[object, ...], Instruction] = {}  # by primitive and arguments
+        self._dtypes: dict[tuple[object, ...], DType] = {}  # of results, by primitive and types of the operands
 
     def variable(self, name: str) -> Instruction:
         """Append a variable, and return its instruction."""
@@ -68,7 +68,7 @@ class Tape:
         are_conditions = [o.dtype.kind == "b" if type(o) is Instruction else type(o) is bool for o in operands]
         if True in are_conditions and self._dtype(primitive, operands, statics) == np.float16:
             # NumPy computes functions of booleans in half precision.
-            operands = tuple(self._as_number(o) if is_one else o for o, is_one in zip(operands, are_conditions, strict=True))
+            operands = tuple(self._as_number(o) if is_bool else o for o, is_bool in zip(operands, are_conditions, strict=True))
         if Instruction not in map(type, operands):
             return self._constant_result(primitive, operands, statics)
         arguments = (*operands, *statics)
@@ -103,13 +103,13 @@ class Tape:
         return self.call("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
     def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
-        """Return the element type of a result: that of the tape for floats, and otherwise that of the result for operands of 1."""
+        """Return the element type of a result: that of the tape for floats; otherwise, the primitive is computed once for ones."""
         kinds = [operand.dtype if type(operand) is Instruction else type(operand) for operand in operands]
         if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
             return self.dtype
         key = (primitive, *kinds)
         if key not in self._dtypes:
-            ones = [np.ones(1, v.dtype) if type(v) is Instruction else v for v in operands]
+            ones = [np.ones(1, operand.dtype) if type(operand) is Instruction else operand for operand in operands]
             with np.errstate(all="ignore"):
                 try:
                     result = primitive.forward(*ones, *statics)

@@ -76,7 +76,7 @@ class Tracer(Tensor):
 
 
 def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
-    """Return operands as a tensor: a ``Tracer``, or an ordinary tensor, with floats of the type of the tape, of constants."""
+    """Return operands as a tensor: a ``Tracer``; if all are constants, an ordinary tensor with floats of the type of the tape."""
     if type(operands) is Instruction:
         return _tracer(tape, _in_array(operands), operands.dtype)
     array = operands if isinstance(operands, np.ndarray) else _in_array(operands)
@@ -129,7 +129,7 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
     if formula is not None:
         tensor: Tensor = formula(*arguments)
         return tensor
-    if primitive.of_sequence:
+    if primitive.of_sequence:  # such as ``stack``, whose first argument is a sequence of tensors
         return _apply_to_elements(tape, primitive, [as_operands(value) for value in arguments[0]], *arguments[1:])
     tensors, statics = [as_operands(value) for value in arguments[: primitive.arity]], tuple(arguments[primitive.arity :])
     if not primitive.elementwise:

@@ -94,7 +94,7 @@ def _resolved_types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...
 
 
 def _promotion_type(value: object) -> Any:
-    """Return what NumPy's promotion needs to know: a type, or the class of a Python float or int."""
+    """Return what NumPy's promotion needs to know: a type, or the class of a Python float or int, which fits any float type."""
     if isinstance(value, KernelColumn | np.ndarray | np.generic):
         return value.dtype
     if type(value) in (float, int, bool):
@@ -103,13 +103,13 @@ def _promotion_type(value: object) -> Any:
 
 
 def applied(builder: Builder, ufunc: np.ufunc, inputs: Sequence[Any]) -> KernelColumn:
-    """Return a function of columns and numbers; raise ``Unknown`` if a kernel cannot compute it."""
-    *types, result = _resolved_types(ufunc, tuple(map(_promotion_type, inputs)))
+    """Return the column that a function has for columns and numbers; raise ``Unknown`` if a kernel cannot compute it."""
+    *types, result_type = _resolved_types(ufunc, tuple(map(_promotion_type, inputs)))
     values = [vector(builder, operand, dtype) for operand, dtype in zip(inputs, types, strict=True)]
-    if result not in KINDS:
+    if result_type not in KINDS:
         raise Unknown(ufunc.__name__)
     rule = rule_of(ufunc, of_conditions=values[0].kind == "i1")
-    return KernelColumn(rule(builder, *values), result)
+    return KernelColumn(rule(builder, *values), result_type)
 
 
 def vector(builder: Builder, value: Any, dtype: DType) -> Value:
@@ -138,8 +138,8 @@ def converted(column: KernelColumn, dtype: DType) -> KernelColumn:
 
 def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColumn:
     """Return ``one`` where the condition holds, and ``other`` elsewhere, as ``np.where`` does."""
-    operands = [value if type(value) in (float, int, bool) else _promotion_type(value) for value in (one, other)]
-    dtype = np.result_type(*operands)
+    types = [value if type(value) in (float, int, bool) else _promotion_type(value) for value in (one, other)]
+    dtype = np.result_type(*types)  # which takes Python numbers themselves
     test = vector(builder, condition, np.dtype(bool))
     return KernelColumn(builder.select(test, vector(builder, one, dtype), vector(builder, other, dtype)), dtype)
 
@@ -147,7 +147,7 @@ def chosen(builder: Builder, condition: Any, one: Any, other: Any) -> KernelColu
 def _where(condition: Any, *values: Any) -> KernelColumn:
     """Follow ``np.where`` of a condition and two values, at least one of which is a column; ``Unknown`` for the condition alone."""
     column = next(value for value in (condition, *values) if isinstance(value, KernelColumn))
-    if len(values) != 2:
+    if len(values) != 2:  # np.where(condition) depends on values
         raise Unknown("where")
     return chosen(column.value.builder, condition, *values)
 

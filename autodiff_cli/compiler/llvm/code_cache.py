@@ -51,13 +51,13 @@ def write(key: str, code: bytes) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_private(place):
             return
-        descriptor, name = tempfile.mkstemp(prefix=".", dir=place)
+        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=place)
         try:
             with open(descriptor, "wb") as file:
                 file.write(hashlib.sha256(code).digest() + code)
-            os.replace(name, place / key)
+            os.replace(temporary, place / key)
         except OSError:
-            os.unlink(name)
+            os.unlink(temporary)
             raise
         _trim(place)
 

@@ -50,15 +50,15 @@ _LARGEST: Final = 28.0
 
 
 def _complement(x: Pair, squared: Pair, scale: float = 1.0) -> Value:
-    """Return scale * erfc(x) for x >= 0, given x**2; in the formula above, f is ``above``, and 1 + 9/8*x is ``weight``."""
+    """Return scale * erfc(x) for x >= 0, given x**2; f and 1 + 9/8*x of the module's formula are a quotient of pairs."""
     builder = x.high.builder
     u, u_rest = exact_sum(x.high, builder.constant(-4)) / exact_sum(x.high, builder.constant(4))
     leading, rest = _COMPLEMENT_START
-    above = fast_sum(scale * leading, u * (scale * polynomial(u, _COMPLEMENT)))
-    above_rest = fma(u_rest, scale * polynomial(u, _SLOPE), above.low + scale * rest)
-    weight = fma(x.high, _WEIGHT, 1)
-    weight_rest = fma(x.low, _WEIGHT, fma(x.high, _WEIGHT, 1 - weight))
-    factor = Pair(above.high, above_rest) / Pair(weight, weight_rest)
+    numerator = fast_sum(scale * leading, u * (scale * polynomial(u, _COMPLEMENT)))
+    numerator_rest = fma(u_rest, scale * polynomial(u, _SLOPE), numerator.low + scale * rest)
+    denominator = fma(x.high, _WEIGHT, 1)
+    denominator_rest = fma(x.low, _WEIGHT, fma(x.high, _WEIGHT, 1 - denominator))
+    factor = Pair(numerator.high, numerator_rest) / Pair(denominator, denominator_rest)
     return scaled_exp(-squared, factor)
 
 

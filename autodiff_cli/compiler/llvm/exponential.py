@@ -100,6 +100,6 @@ def tanh(x: Value) -> Value:
     """Return the hyperbolic tangent: (exp(2*x) - 1) / (exp(2*x) + 1) of the absolute value, a quotient of two sums."""
     parts = _reduced(2 * abs(x).at_most(20))  # tanh(20) is 1
     power = power_of_two(parts.n)
-    growth, one = parts.growth.scaled(power), x.builder.constant(1)
+    growth, one = parts.growth.scaled(power), x.builder.constant(1)  # exp(2*x) is the sum of the power and the growth
     result = (fast_sum(power, -one) + growth) / (fast_sum(power, one) + growth)
     return result.rounded.with_sign(x)

@@ -104,9 +104,9 @@ class Builder:
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
-        self._known: dict[str, Value] = {}
-        self._constants: dict[str, float] = {}
-        self._replaced: dict[tuple[str, ...], list[Value]] = {}
+        self._known: dict[str, Value] = {}  # the results of instructions
+        self._constants: dict[str, float] = {}  # by their text
+        self._replaced: dict[tuple[str, ...], list[Value]] = {}  # by the names and the argument of ``replaced``
 
     def type(self, kind: str) -> str:
         """Return the type of a vector."""
@@ -168,8 +168,6 @@ class Builder:
     def replaced(self, usual: Sequence[Value], rare: Value, names: Sequence[str], x: Value) -> list[Value]:
         """Return the values with some lanes replaced by functions of the C library, which are called only if any lane needs them.
 
-        The code branches to the block ``rare`` if any lane needs them, and in any case goes on in the block ``join``.
-
         Args:
             usual: the values of the other lanes, for each function.
             rare: the condition of the lanes to replace.
@@ -177,8 +175,15 @@ class Builder:
             x: their argument.
         """
         key = (*names, x.text)
-        if key in self._replaced:
-            return self._replaced[key]
+        if key not in self._replaced:
+            self._replaced[key] = self._append_replacement(usual, rare, names, x)
+        return self._replaced[key]
+
+    def _append_replacement(self, usual: Sequence[Value], rare: Value, names: Sequence[str], x: Value) -> list[Value]:
+        """Append the instructions of ``replaced``, and return their results.
+
+        The block ``test`` branches to the block ``rare`` if any lane needs it, and in any case the code goes on in ``join``.
+        """
         place, condition, vector = len(self.lines), self.type("i1"), self.type("f64")  # a place makes names unique
         reduction = f"llvm.vector.reduce.or.v{self.width}i1"
         self.declared[reduction] = f"declare i1 @{reduction}({condition})"
@@ -189,21 +194,20 @@ class Builder:
             f"br i1 %any{place}, label %rare{place}, label %join{place}",
             f"rare{place}:",
         ]
-        for name, one in zip(names, usual, strict=True):
+        for name, value in zip(names, usual, strict=True):
             call = self.subroutine(f"vec.each.{name}", lambda x, name=name: x.builder.each_lane(name, x), [x])
             self.lines += [
                 f"%{name}{place} = {call} cold",
-                f"%mixed.{name}{place} = select {condition} {rare.text}, {vector} %{name}{place}, {vector} {one.text}",
+                f"%mixed.{name}{place} = select {condition} {rare.text}, {vector} %{name}{place}, {vector} {value.text}",
             ]
         self.lines += [f"br label %join{place}", f"join{place}:"]
-        self._replaced[key] = [
-            self.append(f"phi {vector} [{one.text}, %test{place}], [%mixed.{name}{place}, %rare{place}]", "f64")
-            for name, one in zip(names, usual, strict=True)
+        return [
+            self.append(f"phi {vector} [{value.text}, %test{place}], [%mixed.{name}{place}, %rare{place}]", "f64")
+            for name, value in zip(names, usual, strict=True)
         ]
-        return self._replaced[key]
 
     def subroutine(self, name: str, function: Callable[..., Value], operands: Sequence[Value]) -> str:
-        """Define a function of vectors in double precision, and return the instruction that calls it with some operands.
+        """Define a function of vectors in double precision unless it is defined; return the instruction that calls it.
 
         ``function`` appends the instructions of the definition, given its operands, and returns its result.
         """

@@ -47,7 +47,7 @@ def kernel(
         Unknown: if a kernel cannot compute one of the instructions; see ``uncomputable``.
     """
     builder = Builder(width, inline)
-    known = {
+    known = {  # the vectors that ``module`` loads: %in0, %in1, ... and %same0, %same1, ...
         op: KernelColumn(Value(builder, f"%{name}{i}", _kind(op)), op.dtype)
         for name, inputs in (("in", columns), ("same", scalars))
         for i, op in enumerate(inputs)
@@ -63,6 +63,7 @@ def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
     builder = Builder(1)
     refused = set()
     for instruction in instructions:
+        # The code is not run, so the values of the operands do not matter: poison is LLVM's undefined value.
         operands = {op: KernelColumn(Value(builder, "poison", _kind(op)), op.dtype) for op in computing(instruction.operands)}
         try:
             _append_instruction(builder, instruction, operands)
@@ -81,7 +82,7 @@ def _append_instruction(builder: Builder, instruction: Instruction, known: Mappi
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
     argument = known[computing(instruction.operands)[0]].value if len(instruction.operands) == 1 else None
-    if argument is not None and argument.kind in ("f64", "f32"):  # perhaps of an elementary function
+    if argument is not None and argument.kind in ("f64", "f32"):  # elementary functions take one vector, of doubles
         called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if called is not None:
             return KernelColumn(builder.convert(called, argument.kind), dtype)
@@ -103,11 +104,12 @@ def module(builder: Builder, columns: Sequence[str], scalars: Sequence[str], res
     begin: list[str] = []
     loaded: list[str] = []
     stored: list[str] = []
-    for name, kinds, block in (("same", scalars, begin), ("in", columns, loaded)):
-        for i, kind in enumerate(kinds):
-            begin += _array_address(name, i)
-            element = f"getelementptr {_MEMORY[kind]}, ptr %{name}.at{i}, i64 {'0' if name == 'same' else '%row'}"
-            block += [f"%{name}.from{i} = {element}", *_vector_load(f"%{name}{i}", f"%{name}.from{i}", kind, builder)]
+    for i, kind in enumerate(scalars):
+        begin += [*_array_address("same", i), *_vector_load(f"same{i}", f"%same.at{i}", kind, builder)]
+    for i, kind in enumerate(columns):
+        begin += _array_address("in", i)
+        loaded += [f"%in.from{i} = getelementptr {_MEMORY[kind]}, ptr %in.at{i}, i64 %row"]
+        loaded += _vector_load(f"in{i}", f"%in.from{i}", kind, builder)
     for i, value in enumerate(results):
         begin += _array_address("out", i)
         stored += _vector_store(i, value, builder)
@@ -135,14 +137,14 @@ def _array_address(name: str, i: int) -> list[str]:
     return [f"%{name}.slot{i} = getelementptr ptr, ptr %{name}, i64 {i}", f"%{name}.at{i} = load ptr, ptr %{name}.slot{i}"]
 
 
-def _vector_load(target: str, source: str, kind: str, builder: Builder) -> list[str]:
-    """Return the instructions that load the vector ``target`` from the address ``source``; conditions are bytes in memory."""
+def _vector_load(name: str, source: str, kind: str, builder: Builder) -> list[str]:
+    """Return the instructions that load the vector ``%name`` from the address ``source``; conditions are bytes in memory."""
     if kind != "i1":
-        return [f"{target} = load {builder.type(kind)}, ptr {source}, align 1"]
+        return [f"%{name} = load {builder.type(kind)}, ptr {source}, align 1"]
     memory = f"<{builder.width} x i8>"
     return [
-        f"{target}.bytes = load {memory}, ptr {source}, align 1",
-        f"{target} = icmp ne {memory} {target}.bytes, zeroinitializer",
+        f"%{name}.bytes = load {memory}, ptr {source}, align 1",
+        f"%{name} = icmp ne {memory} %{name}.bytes, zeroinitializer",
     ]
 
 

@@ -35,15 +35,16 @@ class LoadedKernel:
     def run(self, columns: Sequence[Array], scalars: Sequence[Array], results: Sequence[Array]) -> None:
         """Compute all rows of the results from contiguous arrays; see ``kernel.kernel``."""
         rows = len(results[0])
-        whole = rows - rows % self._width
+        rest = rows % self._width
+        whole = rows - rest  # the number of rows of whole groups
         if whole:
             self._call(_addresses(columns), _addresses(scalars), _addresses(results), whole)
-        if whole < rows:  # copies of its rows fill the last group
+        if rest:  # copies of its rows fill the last group
             last = [np.resize(column[whole:], self._width) for column in columns]
             parts = [np.empty(self._width, array.dtype) for array in results]
             self._call(_addresses(last), _addresses(scalars), _addresses(parts), self._width)
             for array, part in zip(results, parts, strict=True):
-                array[whole:] = part[: rows - whole]
+                array[whole:] = part[:rest]
 
 
 def _addresses(arrays: Sequence[Array]) -> Any:
@@ -79,8 +80,9 @@ def machine() -> HostCompiler:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
-    wide = features.get("avx512f") and features.get("avx512dq") and features.get("avx512vl")
-    width = 8 if wide else 4 if features.get("avx2") and features.get("fma") else 2  # registers of 512, 256 or 128 bits
+    has_avx512 = features.get("avx512f") and features.get("avx512dq") and features.get("avx512vl")
+    has_avx2 = features.get("avx2") and features.get("fma")
+    width = 8 if has_avx512 else 4 if has_avx2 else 2  # registers of 512, 256 or 128 bits
     processor, text = llvm.get_host_cpu_name(), features.flatten()
     target = llvm.Target.from_default_triple().create_target_machine(cpu=processor, features=text, opt=2)
     return HostCompiler(llvm, target, llvm.create_lljit_compiler(), width, f"{llvm.llvm_version_info} {processor} {text}")
@@ -116,7 +118,7 @@ def loaded(module: str, *symbols: str) -> Any:
 
 
 def _object_code(text: str) -> bytes:
-    """Return the object file of a module, for this processor."""
+    """Return the object file of a module, for this processor; higher levels than 1 take longer to compile."""
     host = machine()
     module = host.llvm.parse_assembly(text)
     module.verify()

@@ -67,14 +67,14 @@ class Plan:
         read = {op for instruction in parts.rows for op in computing(instruction.operands)}
         self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]  # what kernels read
         # The results that are equal in all rows, by their positions.
-        self._constant = {i: op for i, op in enumerate(self._results) if op in self._once or type(op) is not Instruction}
+        self._constants = {i: op for i, op in enumerate(self._results) if op in self._once or type(op) is not Instruction}
         # A kernel writes a result into the first array that it belongs to.
         self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
         self._stages = self._stages_of_rows()
         written = {op for stage in self._stages for op in stage.results}
         direct = {i for op, i in self._first.items() if op in written and op.dtype == dtype}
-        others = [(i, op) for i, op in enumerate(self._results) if i not in self._constant and i not in direct]  # for a copy
-        self._copied = [(i, op) for i, op in others if type(op) is Instruction]
+        others = [(i, op) for i, op in enumerate(self._results) if i not in self._constants and i not in direct]
+        self._copies = [(i, op) for i, op in others if type(op) is Instruction]  # from the array of a value into that of a result
 
     def _stages_of_rows(self) -> list[Stage]:
         """Return the stages that compute what is not equal in all rows: one kernel, if it can compute all instructions."""
@@ -90,13 +90,13 @@ class Plan:
         Going back from the last stage, each stage stores what later stages and the results need.
         """
         stages = []
-        after: set[Operand] = set(self._results)
+        needed_later: set[Operand] = set(self._results)
         for calls, rows in reversed(self._pieces(refused)):
-            here = set(rows)
-            inputs = dict.fromkeys(op for row in rows for op in computing(row.operands) if op not in here)
+            own = set(rows)
+            inputs = dict.fromkeys(op for row in rows for op in computing(row.operands) if op not in own)
             columns = [op for op in inputs if op not in self._once]
-            stages.append(self._stage(calls, rows, columns, [op for op in rows if op in after]))
-            after.update(op for instruction in (*calls, *rows) for op in computing(instruction.operands))
+            stages.append(self._stage(calls, rows, columns, [op for op in rows if op in needed_later]))
+            needed_later.update(op for instruction in (*calls, *rows) for op in computing(instruction.operands))
         return stages[::-1]
 
     def _pieces(self, refused: set[Instruction]) -> list[tuple[list[Instruction], list[Instruction]]]:
@@ -106,8 +106,8 @@ class Plan:
         """
         levels = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
         for instruction in self._parts.rows:
-            last = max(levels[op] for op in computing(instruction.operands))
-            levels[instruction] = last + (instruction in refused)
+            operand_level = max(levels[op] for op in computing(instruction.operands))
+            levels[instruction] = operand_level + 1 if instruction in refused else operand_level
         pieces: list[tuple[list[Instruction], list[Instruction]]] = []
         for level in range(max(levels.values()) + 1):
             calls = [op for op in self._parts.rows if levels[op] == level and op in refused]
@@ -131,13 +131,12 @@ class Plan:
         constants = self._parts.constants(columns, self.dtype)
         inputs = {variable: columns[variable.variable] for variable in self._parts.columns}
         is_direct = all(array.dtype == self.dtype and array.flags.c_contiguous for array in inputs.values())
-        share = SHARE if is_direct and len(self._stages) == 1 else BLOCK
+        most_rows = SHARE if is_direct and len(self._stages) == 1 else BLOCK
         threads = max(min(threads, rows * len(self._parts.rows) // LEAST), 1)
-        step = max(min(share, -(-rows // threads)), 1)  # the number of rows that a thread takes; the quotient is rounded up
-        for i, operand in self._constant.items():
+        step = max(min(most_rows, -(-rows // threads)), 1)  # the number of rows that a thread takes; the quotient is rounded up
+        for i, operand in self._constants.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        dtypes = [op.dtype if op.dtype in KINDS else np.dtype(np.float64) for op in self._scalars]
-        scalars = [np.full(machine().width, constants[op], dtype) for op, dtype in zip(self._scalars, dtypes, strict=True)]
+        scalars = self._scalar_arrays(constants)
         starts = iter(range(0, rows, step))
 
         def work() -> None:
@@ -146,6 +145,11 @@ class Plan:
                     self._compute_block(slice(start, min(start + step, rows)), inputs, constants, scalars, out)
 
         in_threads(work, min(threads, -(-rows // step)))
+
+    def _scalar_arrays(self, constants: Mapping[Instruction, Any]) -> list[Array]:
+        """Return the scalars that kernels read as arrays of equal elements for the rows of a group."""
+        dtypes = [op.dtype if op.dtype in KINDS else np.dtype(np.float64) for op in self._scalars]
+        return [np.full(machine().width, constants[op], dtype) for op, dtype in zip(self._scalars, dtypes, strict=True)]
 
     def _compute_block(
         self,
@@ -165,8 +169,8 @@ class Plan:
             if function is None:
                 continue
             for op in results:
-                direct = op in self._first and op.dtype == self.dtype
-                values[op] = out[self._first[op]][rows] if direct else np.empty(length, op.dtype)
+                is_direct = op in self._first and op.dtype == self.dtype  # then the kernel writes into the array of the result
+                values[op] = out[self._first[op]][rows] if is_direct else np.empty(length, op.dtype)
             function.run([values[op] for op in columns], scalars, [values[op] for op in results])
-        for i, op in self._copied:
+        for i, op in self._copies:
             out[i][rows] = values[op]
