@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -61,6 +61,12 @@ def json_texts(column: Column) -> list[str]:
             texts[i] = "null"
         return texts
     return list(map(json_text, python_values(column)))
+
+
+def with_members(objects: Iterable[str], members: Iterable[str]) -> list[str]:
+    """Return JSON objects, given as text without surrounding space, with further members such as ``"x": 1`` at their ends."""
+    opened = (text[:-1].rstrip() for text in objects)  # without the closing brace
+    return [f"{text}{'' if text == '{' else ', '}{more}}}" for text, more in zip(opened, members, strict=True)]
 
 
 Buffers = Sequence[bytes | memoryview]

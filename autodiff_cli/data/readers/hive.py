@@ -14,6 +14,7 @@ import numpy as np
 from autodiff_cli.data.column_values import is_number, json_text
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, PartitionValue, Reader, ReadRequest
+from autodiff_cli.data.row_texts import with_members
 from autodiff_cli.report.machine_readable import delimited
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -120,11 +121,10 @@ class HiveReader:
         """Return lines of text with the partition columns appended to each line, as members of an object or as cells."""
         values = {name: value for name, (value, _) in self._values.items()}
         if self.form == "ndjson":
-            members = json_text(values)[1:]  # without the opening brace
+            members = json_text(values)[1:-1]  # without the braces
             if isinstance(raw, bytes):  # no object is empty
-                return raw.replace(b"}\n", f", {members}\n".encode())
-            opened = [line[:-1].rstrip() for line in raw]
-            return [f"{line}{'' if line == '{' else ', '}{members}" for line in opened]
+                return raw.replace(b"}\n", f", {members}}}\n".encode())
+            return with_members(raw, [members] * len(raw))
         cells = ["", *("" if value is None else value for value in values.values())]  # the first, so that a delimiter follows
         added = delimited([cells], self.form)[:-1]  # without the newline
         if isinstance(raw, bytes) and "\n" not in added:

@@ -7,10 +7,13 @@ from autodiff_cli.lazy import named
 
 
 def writer(style: OutputStyle) -> Writer:
-    """Return the writer for a style; raise ``MissingPackage`` if the format needs a package that is not installed."""
-    result: Writer = named(f"{__name__}.{style.format.writer}")(style)
+    """Return the writer for a style: that of its format, or one of totals that writes with it.
+
+    If the format needs a package that is not installed, ``MissingPackage`` is raised.
+    """
+    rows: Writer = named(f"{__name__}.{style.format.writer}")(style)  # its module and class, such as ``npy:NpyWriter``
     if not style.total:
-        return result
+        return rows
     from autodiff_cli.data.writers.totals import TotalsWriter
 
-    return TotalsWriter(style, result)
+    return TotalsWriter(style, rows)

@@ -52,14 +52,16 @@ class ArrowWriter(Writer):
         self._written: Future[None] | None = None
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Store the names of the columns, and the schema and the row groups of the input; the output has groups of this size."""
+        """Store what the output takes from the input: its schema, and the largest size and the columns of its row groups."""
         super().begin(file, copies, results, source)
         self._sink = _Sink(file)
         self._input_schema: Any = source.schema
         self._one_dictionary = source.is_random_access
-        known = source.metadata
-        self._groups = [known.row_group(i) for i in range(known.num_row_groups)] if known is not None and known.num_rows else []
-        self._group_rows = min(max((group.num_rows for group in self._groups), default=GROUP_ROWS), GROUP_ROWS)
+        metadata = source.metadata
+        has_groups = metadata is not None and metadata.num_rows
+        self._groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)] if has_groups else []
+        largest = max((group.num_rows for group in self._groups), default=GROUP_ROWS)
+        self._group_rows = min(largest, GROUP_ROWS)
 
     def encode(self, block: Block, results: Results) -> _Columns:
         """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
@@ -96,11 +98,11 @@ class ArrowWriter(Writer):
         self._open(encoded)
         arrays = [self._as_field(column, i) for i, column in enumerate(columns)]
         batch = self._arrow.RecordBatch.from_arrays([*arrays, *results], schema=self._schema)
-        while self._rows + batch.num_rows >= self._group_rows:
-            end = self._group_rows - self._rows  # the rows that complete the table
-            self._append_waiting(batch.slice(0, end))
+        while self._rows + batch.num_rows >= self._group_rows:  # the batch completes a table
+            missing = self._group_rows - self._rows
+            self._append_waiting(batch.slice(0, missing))
             self._write_table()
-            batch = batch.slice(end)
+            batch = batch.slice(missing)
         self._append_waiting(batch)
         if self._bytes >= GROUP_BYTES:
             self._write_table()
@@ -119,7 +121,7 @@ class ArrowWriter(Writer):
         return self._arrow.schema(fields, None if self._input_schema is None else self._input_schema.metadata)
 
     def _open(self, first: _Columns) -> None:
-        """Open the writer of pyarrow if it is not open, with the schema of the first rows unless the schema is known."""
+        """Open the writer of pyarrow unless it is open; the first rows determine the schema, unless ``take_types`` has set it."""
         if self._schema is None:
             self._schema = self._inferred_schema(*first)
         if self._out is None and self._is_parquet:
@@ -133,7 +135,10 @@ class ArrowWriter(Writer):
             self._out = self._arrow.ipc.new_file(self._sink, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
-        """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats."""
+        """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats.
+
+        If the input has several codecs, the results get the one of most columns.
+        """
         if not self._groups:
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
             return {"use_dictionary": repeating, "compression": "snappy"}
@@ -141,8 +146,8 @@ class ArrowWriter(Writer):
         codecs = {column.path_in_schema: _CODECS.get(column.compression, "snappy") for column in columns}
         dictionaries = [column.path_in_schema for column in columns if column.has_dictionary_page and _repeats(column)]
         most_used = Counter(codecs.values()).most_common(1)[0][0]
-        is_one = set(codecs.values()) == {most_used}
-        compression = most_used if is_one else codecs | dict.fromkeys(self._results, most_used)
+        has_one_codec = set(codecs.values()) == {most_used}
+        compression = most_used if has_one_codec else codecs | dict.fromkeys(self._results, most_used)
         return {"use_dictionary": dictionaries, "compression": compression}
 
     def _field(self, name: str, column: _Column) -> Any:
@@ -155,10 +160,10 @@ class ArrowWriter(Writer):
         if not self._arrow.types.is_dictionary(field.type):
             return field
         kind = field.type
-        values = WITHOUT_VIEWS.get(str(kind.value_type))
-        if self._is_parquet and values is not None:
-            values_type = self._arrow.type_for_alias(values)
-            return field.with_type(self._arrow.dictionary(kind.index_type, values_type, kind.ordered))
+        type_without_views = WITHOUT_VIEWS.get(str(kind.value_type))
+        if self._is_parquet and type_without_views is not None:  # pyarrow does not write dictionaries of views to Parquet
+            value_type = self._arrow.type_for_alias(type_without_views)
+            return field.with_type(self._arrow.dictionary(kind.index_type, value_type, kind.ordered))
         # An Arrow file has one dictionary per column, but batches of other files may have different dictionaries.
         return field if self._is_parquet or self._one_dictionary else field.with_type(kind.value_type)
 
@@ -181,14 +186,18 @@ class ArrowWriter(Writer):
                 return column if column.type == kind else column.cast(kind)
             if not self._arrow.types.is_dictionary(column.type):
                 column = column.dictionary_encode()
-            return column if self._is_parquet and column.type == kind else self._encoded(column, kind, i)
+            # In Parquet, each row group has dictionaries of its own.
+            return column if self._is_parquet and column.type == kind else self._with_longer_dictionary(column, kind, i)
         except (self._arrow.ArrowException, OverflowError) as error:
             message = f"column '{self._schema.field(i).name}' is {kind} in the first rows, but not in later ones: {error}"
             hint = f"use {setting('no_keep')} to drop the input columns, or {setting('format', 'ndjson')}, which takes any value"
             raise DataError(message, hint=hint) from None
 
-    def _encoded(self, column: ArrowArray, kind: Any, i: int) -> ArrowArray:
-        """Return a dictionary column; its dictionary is stored, and begins with the one before, as an Arrow file needs it."""
+    def _with_longer_dictionary(self, column: ArrowArray, kind: Any, i: int) -> ArrowArray:
+        """Return a dictionary column of a type, whose dictionary extends that of the rows before, as an Arrow file needs it.
+
+        The dictionary is stored as that of the column ``i`` for later rows.
+        """
         pa, known = self._arrow, self._dictionaries.get(i)
         values, indices = column.dictionary, column.indices
         if known is not None and not values.equals(known):
@@ -219,7 +228,7 @@ class ArrowWriter(Writer):
     def finish(self) -> None:
         """Write the last rows and the footer."""
         self._open(self._empty)
-        if self._waiting or self._written is None:
+        if self._waiting or self._written is None:  # a file without rows has an empty table
             self._write_table()
         self._wait()
         self._out.close()

@@ -29,7 +29,8 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
         return column
     if isinstance(column, list):
         for i, value in enumerate(column):
-            if value is None or not (is_number(value) if isinstance(value, str) else isinstance(value, (int, float))):
+            is_valid = is_number(value) if isinstance(value, str) else isinstance(value, (int, float))
+            if not is_valid:
                 raise _not_numbers(name, f"{value!r} in row {lines[i]}")
         return np.array([as_float(value) for value in column], np.float64)
     array: Array = column.to_numpy(zero_copy_only=False)
@@ -96,7 +97,7 @@ class NpyWriter(Writer):
     def finish(self) -> None:
         """Write the array, from the temporary file; an empty file cannot be mapped to memory."""
         self._stored.flush()
-        assert self._dtype is not None
+        assert self._dtype is not None  # because ``write`` is called even without rows
         rows: Array = np.memmap(self._stored, self._dtype, "r", 0, (self._rows,)) if self._rows else np.empty(0, self._dtype)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns about names that are not ASCII
@@ -118,7 +119,8 @@ class NpzWriter(NpyWriter):
     def _save(self, rows: Array) -> None:
         """Write the columns of a structured array into the archive."""
         for name in rows.dtype.names or ():
-            if {"..", ""} & {*re.split(r"[/\\]", name)}:
+            folders_and_name = re.split(r"[/\\]", name)
+            if ".." in folders_and_name or "" in folders_and_name:
                 hint = f"rename the column, or use {setting('no_keep')} to drop the input columns"
                 raise DataError(f"NumPy archives cannot have a column '{name}', whose name is a path to another folder", hint=hint)
         with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:

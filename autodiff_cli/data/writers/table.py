@@ -32,12 +32,13 @@ class TableWriter(Writer):
         return block.rows, _rows(columns, slice(MOST_ROWS)), _rows(columns, slice(last_start, None))
 
     def write(self, encoded: _Ends) -> None:
-        """Store the first and last rows of the output."""
+        """Store the first ``MOST_ROWS`` rows of the output, and the last rows so far."""
         count, first, last = encoded
         self._rows += count
         rows = [*first, *last]
-        self._first += rows[: MOST_ROWS - len(self._first)]
-        self._last.extend(rows)
+        still_needed = MOST_ROWS - len(self._first)
+        self._first += rows[:still_needed]
+        self._last.extend(rows)  # a queue of limited length, which drops earlier rows
 
     def finish(self) -> None:
         """Draw the table."""

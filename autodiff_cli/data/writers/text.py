@@ -9,7 +9,7 @@ from autodiff_cli.data.column_values import cell_values, json_text, with_nulls
 from autodiff_cli.data.compression import CompressedFile
 from autodiff_cli.data.native_text import Lines, Part, is_fast, is_writable, write_rows
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
-from autodiff_cli.data.row_texts import CELL, Buffers, as_writable, json_texts, number_texts, row_texts, slices
+from autodiff_cli.data.row_texts import CELL, Buffers, as_writable, json_texts, number_texts, row_texts, slices, with_members
 from autodiff_cli.report.machine_readable import delimited, markdown, markdown_line
 
 
@@ -58,7 +58,7 @@ class DelimitedWriter(TextWriter):
             self._head = delimited([[*copies, *results]], self.raw).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
-        """Return rows as text: the text of the input or the copied columns, and then the results."""
+        """Return rows as text: the text of the input or the copied columns, then the results; machine code writes plain rows."""
         if not block.rows:
             return []
         parts = self._machine_parts(block, results)
@@ -77,11 +77,16 @@ class DelimitedWriter(TextWriter):
         """Return the parts of rows that machine code writes; ``None`` if Python has to write the rows."""
         if isinstance(block.raw, bytes):
             return [("", Lines(block.raw)), *((self.raw, array) for array in results)]
-        if block.raw is not None or not is_fast(CELL * block.rows * len([*self._copies, *results])):  # the size of the text
+        size = CELL * block.rows * (len(self._copies) + len(results))
+        if block.raw is not None or not is_fast(size):
             return None
-        values = [as_writable(column, self.raw) for column in (*(block.columns[name] for name in self._copies), *results)]
-        parts: list[Part] = [(self.raw if i else "", value) for i, value in enumerate(values) if value is not None]
-        return parts if len(parts) == len(values) else None
+        parts: list[Part] = []
+        for column in (*(block.columns[name] for name in self._copies), *results):
+            value = as_writable(column, self.raw)
+            if value is None:  # such as text that needs quotes
+                return None
+            parts.append((self.raw if parts else "", value))
+        return parts
 
 
 class MarkdownWriter(TextWriter):
@@ -115,10 +120,7 @@ class NdjsonWriter(TextWriter):
         """Return each row as an object: that of the input with the results, or one of the copied columns and the results."""
         numbers = list(map(json_texts, with_nulls(block, results)))
         if block.raw is not None:
-            appended = map(self._appended.__mod__, zip(*numbers, strict=True))
-            # Each line contains exactly one object, without surrounding space; its closing brace is removed.
-            opened = [str(line)[:-1].rstrip() for line in block.raw]
-            return [f"{line}{'' if line == '{' else ', '}{more}}}" for line, more in zip(opened, appended, strict=True)]
+            return with_members(map(str, block.raw), map(self._appended.__mod__, zip(*numbers, strict=True)))
         columns = [json_texts(block.columns[name]) for name in self._copies]
         return list(map(self._row.__mod__, zip(*columns, *numbers, strict=True)))
 
@@ -129,7 +131,8 @@ class NdjsonWriter(TextWriter):
         if isinstance(block.raw, bytes):
             columns = [array if is_writable(array) else slices(json_texts(array)) for array in with_nulls(block, results)]
             members = [(f", {json_text(name)}: ", column) for name, column in zip(self._results, columns, strict=True)]
-            return [write_rows(block.rows, [("", Lines(block.raw, cut=1)), *members], "}\n", json=True)]
+            rows = Lines(block.raw, cut=1)  # without their closing braces
+            return [write_rows(block.rows, [("", rows), *members], "}\n", json=True)]
         return ["".join([f"{line}\n" for line in self._objects(block, results)]).encode()]
 
 
@@ -159,9 +162,9 @@ class JsonWriter(NdjsonWriter):
 
     def write(self, encoded: Buffers) -> None:
         """Append rows after a separator: a newline before the first rows of the list, and a comma before others."""
-        first, *others = encoded
-        if first:
-            super().write([self._separator, first, *others])
+        (rows,) = encoded
+        if rows:
+            super().write([self._separator, rows])
             self._separator = b",\n"
 
     def finish(self) -> None:

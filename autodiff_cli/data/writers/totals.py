@@ -36,15 +36,19 @@ class TotalsWriter(Writer):
 
     def finish(self) -> None:
         """Round the totals and write them; with ``style.strict``, a total that is not finite raises ``NotFiniteError``."""
-        total = self._style.total
-        for block, totals in self._totals.results(mean=total == "mean"):
-            for name, array in zip(self._results, totals, strict=True) if self._style.strict else ():
-                others = array[~np.isfinite(array)]
-                if len(others):
-                    hint = f"drop {setting('strict')} to accept nan and inf"
-                    raise NotFiniteError(f"the {total} of {name} is {others[0]}", hint=hint)
+        for block, totals in self._totals.results(mean=self._style.total == "mean"):
+            if self._style.strict:
+                self._check_finite(totals)
             self._rows.write(self._rows.encode(block, totals))
         self._rows.finish()
+
+    def _check_finite(self, totals: Results) -> None:
+        """Raise ``NotFiniteError`` if the total of a result is not finite in a group."""
+        for name, array in zip(self._results, totals, strict=True):
+            others = array[~np.isfinite(array)]
+            if len(others):
+                hint = f"drop {setting('strict')} to accept nan and inf"
+                raise NotFiniteError(f"the {self._style.total} of {name} is {others[0]}", hint=hint)
 
     def close(self) -> None:
         self._rows.close()
