@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator
 from itertools import accumulate, groupby
@@ -46,11 +47,7 @@ class ArrowReader(Reader):
         self._is_parquet = source.format.name == "parquet"
         self._is_remote = storage.is_remote(file)
         with library_errors(f"{self.name} is not in {source.format.library} format"):
-            # Arrow reads a file faster by path than through a Python file object.
-            path = getattr(file, "name", None)
-            if isinstance(path, str) and os.path.isfile(path):
-                self._file = self._arrow.OSFile(path)
-                file.close()
+            self._file = self._opened_by_path(file)
             self._opened = self._parquet(self._file) if self._is_parquet else self._ipc(self._file)
             if self._is_parquet:
                 self.schema = self._opened.schema_arrow
@@ -58,8 +55,16 @@ class ArrowReader(Reader):
                 self.total = self.metadata.num_rows
             else:
                 self.schema = self._opened.schema
-                self.is_random_access = hasattr(self._opened, "num_record_batches")
+                self.is_random_access = hasattr(self._opened, "num_record_batches")  # a stream does not know their number
             self.columns = tuple(self.schema.names)
+
+    def _opened_by_path(self, file: IO[bytes]) -> Any:
+        """Return a file on disk as opened by Arrow, which reads it faster, and close it; return another file unchanged."""
+        path = getattr(file, "name", None)
+        if not isinstance(path, str) or not os.path.isfile(path):
+            return file
+        file.close()
+        return self._arrow.OSFile(path)
 
     def _parquet(self, file: IO[bytes]) -> Any:
         """Return the reader of pyarrow for a Parquet file."""
@@ -73,9 +78,9 @@ class ArrowReader(Reader):
         """Return the reader of pyarrow for an Arrow IPC file, or for a stream, as the first bytes show."""
         ipc = self._arrow.ipc
         if file.seekable():
-            begins = file.read(6)
+            begins = file.read(len(b"ARROW1"))
             file.seek(0)
-            if begins[:4] == b"FEA1":
+            if begins.startswith(b"FEA1"):
                 raise OSError("it is a Feather file of version 1: convert it with pyarrow.feather")
             if begins == b"ARROW1":
                 return ipc.open_file(file)
@@ -113,6 +118,7 @@ class ArrowReader(Reader):
         """Yield the batches of the needed columns as pyarrow reads them, with at most ``BLOCK_ROWS`` rows."""
         if self._is_parquet:
             names = self.columns if self.only is None else self.only
+            # A nested column has several leaves; the path of a leaf begins with the name of the column.
             leaves = [i for i, path in enumerate(self._opened.column_paths) if path[0] in names]
             for groups in self._portions():
                 yield from self._opened.iter_batches(BLOCK_ROWS, groups, leaves)
@@ -130,8 +136,9 @@ class ArrowReader(Reader):
             yield groups
             return
         ends = accumulate(self.metadata.row_group(group).total_byte_size for group in groups)
-        for _, portion in groupby(zip(groups, ends, strict=True), lambda group_and_end: group_and_end[1] // _PORTION):
-            yield [group for group, _ in portion]
+        portion_numbers = [end // _PORTION for end in ends]
+        for _, portion in groupby(zip(portion_numbers, groups, strict=True), operator.itemgetter(0)):
+            yield [group for _, group in portion]
 
     def _slices(self, batch: RecordBatch) -> Iterator[RecordBatch]:
         """Yield slices of the needed columns of a batch, with at most ``BLOCK_ROWS`` rows."""
@@ -141,11 +148,7 @@ class ArrowReader(Reader):
             yield batch.slice(start, BLOCK_ROWS)
 
     def block(self, piece: tuple[int, RecordBatch], request: ReadRequest) -> Block:
-        """Return the rows of a batch; see ``Reader.block``.
-
-        Raises:
-            DataError: if a column contains values that are not numbers, or a row is bad and ``on_error`` is ``stop``.
-        """
+        """Return the rows of a batch; raise ``DataError`` if a column does not contain numbers.  See ``Reader.block``."""
         first, batch = piece
         lines = range(first, first + batch.num_rows)
         bad = BadRows(f"{self.name}, row", request.on_error, request.finite)
@@ -159,7 +162,7 @@ class ArrowReader(Reader):
         top, fields = field_of(name, self.columns)
         column = batch.column(top)
         for field in fields:
-            struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])  # no fields
+            struct = column.type if self._arrow.types.is_struct(column.type) else self._arrow.struct([])  # without fields
             if struct.get_field_index(field) < 0:
                 known = ", ".join(f"'{top}.{member.name}'" for member in struct)
                 hint = f"its fields: {known}" if known else f"'{top}' has no fields"

@@ -67,19 +67,15 @@ class _ReadRows:
 
     def numbers(self, i: int, dialect: Dialect) -> tuple[Floats, Wrong]:
         """Return the numbers of a column, and the cells that are not numbers; Python converts those that are unusual."""
-        others = [(row, (text or b"").decode()) for row, column, text in self._cells.others if column == i]
-        rows, cells = [row for row, _ in others], [cell for _, cell in others]
+        unusual = [(row, (text or b"").decode()) for row, column, text in self._cells.others if column == i]
+        rows, cells = [row for row, _ in unusual], [cell for _, cell in unusual]
         array = self._cells.numbers[i]
         array[rows], wrong = numbers_in(_with_points(cells, dialect))
-        return array, [others[k] for k in wrong]
+        return array, [unusual[position] for position in wrong]
 
 
 class DelimitedReader(TextReader):
-    """The reader of CSV and TSV.
-
-    Raises:
-        DataError: if the file does not have a header.
-    """
+    """The reader of CSV and TSV; a file without a header, unless the columns are given, raises ``DataError``."""
 
     def __init__(self, source: Input, file: BinaryIO) -> None:
         self._dialect = source.format.dialect
@@ -92,7 +88,7 @@ class DelimitedReader(TextReader):
         """Yield chunks of whole lines, without skipped lines; comments become empty, which keeps the numbers of lines."""
         sign = self._dialect.comment.encode()
         comments = re.compile(rb"^%b[^\n]*" % re.escape(sign), re.MULTILINE) if sign else None
-        to_skip = self._dialect.skip_lines if self.line == 1 else 0
+        to_skip = self._dialect.skip_lines if self.line == 1 else 0  # a later part of a file does not contain them
         for chunk in super().chunks():
             start = 0
             while to_skip and start < len(chunk):
@@ -132,8 +128,8 @@ class DelimitedReader(TextReader):
         if b"\r" not in simple and (b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))):
             return Lines(simple, self.line)
         # Only the csv module can find the ends of rows.
-        rows, used = self._parsed(chunk, self.line)
-        if used < len(chunk):
+        rows, used = self._parsed(chunk, self.line)  # the number of bytes of these rows
+        if used < len(chunk):  # the last row is not whole
             if self.ended:
                 line = self.line + chunk.count(b"\n", 0, used)
                 raise DataError(f"{self.name}, line {line}: a quote that opens here is never closed")
@@ -144,10 +140,11 @@ class DelimitedReader(TextReader):
         """Parse lines with the csv module, given the number of the first; return the whole rows and their number of bytes."""
         text = decoded(data, self.name, first)
         lines = text.split("\n")[:-1]
-        if not data.startswith(b"\n") and not any(sign in text for sign in ('"', "\r", "\n\n")):  # every line is a row
+        has_blank_line = data.startswith(b"\n") or "\n\n" in text
+        if not has_blank_line and '"' not in text and "\r" not in text:  # every line is a row
             return _Rows([*csv.reader(lines, delimiter=self.delimiter)], lines, range(first, first + len(lines))), len(data)
-        rows, used = self._parsed_lines([line + "\n" for line in lines], first)
-        left = "".join(line + "\n" for line in lines[used:])  # of a row that is not whole
+        rows, used_lines = self._parsed_lines([line + "\n" for line in lines], first)
+        left = "".join(line + "\n" for line in lines[used_lines:])  # of a row that is not whole
         return rows, len(data) - len(left.encode())
 
     def _parsed_lines(self, lines: list[str], first: int) -> tuple[_Rows, int]:
@@ -174,29 +171,31 @@ class DelimitedReader(TextReader):
         """Return the rows of a piece; see ``Reader.block``.  A row with a wrong number of cells is bad."""
         bad = BadRows(f"{self.name}, line", request.on_error, request.finite)
         copies_raw = request.raw == self.delimiter
-        cells = self._cells(piece.data, request) if piece.rows is None and is_fast(len(piece.data)) else None
+        cells = self._fast_cells(piece.data, request) if piece.rows is None and is_fast(len(piece.data)) else None
         if cells is not None:
-            return self._block(_ReadRows(cells, piece.first), piece.data if copies_raw else None, request, bad)
+            return self._as_block(_ReadRows(cells, piece.first), piece.data if copies_raw else None, request, bad)
         rows = piece.rows or self._parsed(piece.data, piece.first)[0]
         raw = list(rows.raws) if copies_raw else None
-        if not set(map(len, rows.cells)) <= {len(self.columns)}:
+        widths = set(map(len, rows.cells))
+        if widths - {len(self.columns)}:
             self._pad(rows, raw, bad)
-        return self._block(rows, raw, request, bad)
+        return self._as_block(rows, raw, request, bad)
 
-    def _cells(self, data: bytes, request: ReadRequest) -> Cells | None:
+    def _fast_cells(self, data: bytes, request: ReadRequest) -> Cells | None:
         """Return the cells that machine code reads; ``None`` if the csv module has to read them."""
         copies = () if request.raw == self.delimiter else request.copies
-        text_names = {*request.texts, *(name for name in copies if request.text or name not in request.numbers)}
+        copied_texts = [name for name in copies if request.text or name not in request.numbers]
+        text_names = {*request.texts, *copied_texts}
         if text_names and pyarrow_if_there() is None:
             return None
         numbers, texts = ([self.columns.index(name) for name in names] for names in (request.numbers, text_names))
         return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, texts)
 
-    def _block(self, rows: _Rows | _ReadRows, raw: list[str] | bytes | None, request: ReadRequest, bad: BadRows) -> Block:
+    def _as_block(self, rows: _Rows | _ReadRows, raw: list[str] | bytes | None, request: ReadRequest, bad: BadRows) -> Block:
         """Return rows as a block; ``raw`` is their text if it is copied to the output."""
         place = {name: i for i, name in enumerate(self.columns)}
         numbers: dict[str, Floats] = {}
-        empty: dict[str, list[int]] = {}
+        empty: dict[str, list[int]] = {}  # the positions of empty cells, which a copied column of numbers masks
         for name in request.numbers:
             numbers[name], wrong = rows.numbers(place[name], self._dialect)
             empty[name] = [position for position, cell in wrong if not cell]

@@ -27,10 +27,10 @@ def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]
 
     As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
     """
-    rows = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]  # "=x" names none
-    items = {item for row in rows for item in row.items()}
-    text_keys = {key for key, text in items if text != _NULL and not _is_int32(text)}
-    return [{unquote(key): _value(text, key not in text_keys) for key, text in row.items()} for row in rows]
+    files = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]  # "=x" names none
+    distinct = {item for texts in files for item in texts.items()}
+    text_keys = {key for key, text in distinct if text != _NULL and not _is_int32(text)}
+    return [{unquote(key): _value(text, key not in text_keys) for key, text in texts.items()} for texts in files]
 
 
 def _is_int32(text: str) -> bool:
@@ -80,16 +80,19 @@ class HiveReader:
 
     def block(self, piece: Any, request: ReadRequest) -> Block:
         """Return the rows of a piece with the partition columns; see ``Reader.block``."""
-        numbers = tuple(name for name in request.numbers if name not in self._values)
-        copies = tuple(name for name in request.copies if name not in self._values)
-        texts = tuple(name for name in request.texts if name not in self._values)
+        numbers, copies, texts = (
+            tuple(name for name in names if name not in self._values) for names in (request.numbers, request.copies, request.texts)
+        )
         inner = replace(request, numbers=numbers, copies=copies, texts=texts, new=(*request.new, *self._values))
         block = self._inside.block(piece, inner)
-        if block.raw is not None and self._values:
-            block.raw = self._extended(block.raw)
-        block.columns = {**block.columns, **{n: self._column(n, block.rows) for n in request.copies if n in self._values}}
-        block.texts = {**block.texts, **{n: self._column(n, block.rows) for n in request.texts if n in self._values}}
-        return self._with_numbers(block, [name for name in request.numbers if name in self._values], request)
+        raw = self._extended(block.raw) if block.raw is not None and self._values else block.raw
+        columns = {**block.columns, **self._columns(request.copies, block.rows)}
+        compared = {**block.texts, **self._columns(request.texts, block.rows)}
+        return self._with_numbers(replace(block, raw=raw, columns=columns, texts=compared), request)
+
+    def _columns(self, names: Sequence[str], rows: int) -> dict[str, Column]:
+        """Return the partition columns among the columns with these names."""
+        return {name: self._column(name, rows) for name in names if name in self._values}
 
     def _column(self, name: str, rows: int) -> Column:
         """Return a partition column: an Arrow array if pyarrow is imported, and otherwise a list."""
@@ -99,23 +102,25 @@ class HiveReader:
         pa = pyarrow_if_there()
         return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
 
-    def _with_numbers(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
-        """Add the numbers of partition columns to a block, and return it; if a value is not a number, all rows are bad."""
+    def _with_numbers(self, block: Block, request: ReadRequest) -> Block:
+        """Return a block with the numbers of partition columns; if a value is not a number, all rows are bad."""
+        texts = {name: str(self._values[name].value) for name in request.numbers if name in self._values}
+        wrong = [name for name, text in texts.items() if not is_number(text)]
+        numbers = {name: np.full(block.rows, np.nan if name in wrong else float(text)) for name, text in texts.items()}
+        block = replace(block, numbers={**block.numbers, **numbers})
+        return self._with_bad_rows(block, wrong, request) if wrong and block.rows else block
+
+    def _with_bad_rows(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
+        """Return a block whose rows are all bad, because these partition columns have values that are not numbers."""
         bad = BadRows(block.where, request.on_error, request.finite)
         for name in names:
-            value = self._values[name].value
-            known = is_number(str(value))
-            block.numbers[name] = np.full(block.rows, float(str(value)) if known else np.nan)
-            for i, line in enumerate(() if known else block.lines):
-                bad.add_cell(i, line, name, value)
-        if not bad.messages:
-            return block
+            for i, line in enumerate(block.lines):
+                bad.add_cell(i, line, name, self._values[name].value)
+        bad.messages.update(block.problems)
         # The reader of the file has already removed the rows that it skipped, so that ``bad`` does not count them.
         skipped, first = (block.bad, block.first_bad) if request.on_error == "skip" else (0, "")
-        bad.messages.update(block.problems)
         block = bad.applied_to(block)
-        block.bad, block.first_bad = block.bad + skipped, first or block.first_bad
-        return block
+        return replace(block, bad=block.bad + skipped, first_bad=first or block.first_bad)
 
     def _extended(self, raw: list[str] | bytes) -> list[str] | bytes:
         """Return lines of text with the partition columns appended to each line, as members of an object or as cells."""

@@ -55,7 +55,7 @@ class TextReader(Reader):
             self._span_bytes = end - begin
         self._soon = soon
         self._unbuffered = source.unbuffered
-        # A buffered file has read1, which BinaryIO does not declare.
+        # read1 returns what has arrived; BinaryIO does not declare it.
         self._read = getattr(file, "read1" if source.unbuffered else "read")
         self.parallel = find_spec("llvmlite") is not None  # machine code releases Python's global lock
         self._chunks = self.chunks()
@@ -94,7 +94,8 @@ class TextReader(Reader):
         The lines before it are skipped.  ``blank`` contains the characters of blank lines; ``None`` is white space.
         """
         for chunk in self._chunks:
-            start = chunk.rfind(b"\n", 0, len(chunk) - len(chunk.lstrip(blank))) + 1
+            blank_size = len(chunk) - len(chunk.lstrip(blank))  # blank lines, and perhaps the indentation of the first other line
+            start = chunk.rfind(b"\n", 0, blank_size) + 1
             self.line += chunk.count(b"\n", 0, start)
             self._begun = chunk[start:]
             if self._begun:
@@ -127,8 +128,8 @@ class TextReader(Reader):
 
     def _next(self) -> bytes:
         """Read the next bytes of the file, up to the end of the part to read; ``ended`` says whether they are the last."""
-        is_early = self._soon and self.total is None and not self.done
-        size = min(CHUNK, FIRST) if is_early else CHUNK
+        is_first_of_pipe = self._soon and self.total is None and not self.done
+        size = min(CHUNK, FIRST) if is_first_of_pipe else CHUNK
         size = size if self._span_bytes is None else min(size, self._span_bytes - self.done)
         try:
             data: bytes = self._read(size)

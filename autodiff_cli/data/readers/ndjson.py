@@ -29,11 +29,7 @@ _EXAMPLE = 'write one object per line: {"x": 1.5}'
 
 
 class NdjsonReader(TextReader):
-    """The reader of NDJSON.  Unless the columns are given, they are the keys of the first object.
-
-    Raises:
-        DataError: if the file is empty, or its first line is not an object.
-    """
+    """The reader of NDJSON.  Unless the columns are given, they are the keys of the first object; ``DataError`` without one."""
 
     form = "ndjson"
     nested = True
@@ -82,7 +78,7 @@ class NdjsonReader(TextReader):
         if len(raws) < len(texts) - 1:  # some lines are blank
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         objects = list(map(_object, raws))
-        if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):  # perhaps not Unicode
+        if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):  # perhaps not Unicode: a bad line
             objects = [row if isinstance(row, str) or _is_text(row) else _NOT_TEXT for row in objects]
         rows = self._checked(objects, lines, request, bad)
         numbers = {name: _numbers(name, self._values(name, rows), lines, bad) for name in request.numbers}
@@ -123,15 +119,18 @@ class NdjsonReader(TextReader):
                 bad.add(i, lines[i], row, hint, whole=True)
                 row = {}
             elif copies_columns and not row.keys() <= known:
-                extra = next(key for key in row if key not in known)
-                keep, drop = setting("format", "ndjson"), setting("no_keep")
-                message = f"{self.name}, line {lines[i]}: the key '{extra}' is not in the first line"
-                raise DataError(message, hint=f"use {keep} to copy lines unchanged, or {drop} to drop the input columns")
+                raise self._lost_key(row, lines[i])
             elif request.raw and not row.keys().isdisjoint(request.new):
                 taken = next(key for key in row if key in request.new)
                 raise DataError(f"{self.name}, line {lines[i]}: the key '{taken}' already exists", hint=RENAMED)
             rows.append(row)
         return rows
+
+    def _lost_key(self, row: _Row, line: int) -> DataError:
+        """Return the error for an object with a key that is not a column."""
+        extra = next(key for key in row if key not in self._known)
+        hint = f"use {setting('format', 'ndjson')} to copy lines unchanged, or {setting('no_keep')} to drop the input columns"
+        return DataError(f"{self.name}, line {line}: the key '{extra}' is not in the first line", hint=hint)
 
 
 def _object(text: str) -> _Row | str:
@@ -152,7 +151,7 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows, ro
 
     ``lines`` and ``rows`` are the line and the position in the block of each cell; without ``rows``, there is a cell for each row.
     """
-    if set(map(type, cells)) <= {float}:
+    if set(map(type, cells)) <= {float}:  # the usual case, which is fast
         return np.array(cells, np.float64)
     array = np.full(len(cells), np.nan)
     for i, cell in enumerate(cells):
@@ -165,9 +164,9 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows, ro
 
 def _with_unusual(cells: Cells, i: int, name: str, lines: Sequence[int], bad: BadRows) -> Floats:
     """Return the numbers of a member that machine code read; Python converts those that are unusual."""
-    others = [(row, text) for row, column, text in cells.others if column == i]
-    rows = [row for row, _ in others]
-    values = [None if text is None else json.loads(text) for _, text in others]
+    unusual = [(row, text) for row, column, text in cells.others if column == i]
+    rows = [row for row, _ in unusual]
+    values = [None if text is None else json.loads(text) for _, text in unusual]
     cells.numbers[i][rows] = _numbers(name, values, [lines[row] for row in rows], bad, rows)
     return cells.numbers[i]
 

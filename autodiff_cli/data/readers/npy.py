@@ -28,29 +28,31 @@ _BLOCK_BYTES = 1 << 27
 def mapped(file: Any, name: str) -> Array:
     """Return the array of a ``.npy`` file, whose values are read from the disk when they are used.
 
-    Args:
-        file: the file; one that is not on the disk, such as a pipe, is copied to a temporary file.
-        name: the name of the array in messages.
-
-    Raises:
-        DataError: if the file does not contain a whole array of plain values with at least one dimension.
+    A file without a whole array of plain values and at least one dimension raises ``DataError``, which names the array ``name``.
     """
     if file.peek(6)[:6] != b"\x93NUMPY":  # a file that is not copied may be endless
         raise DataError(f"{name} is not a .npy file")
-    path = getattr(file, "name", None) if isinstance(file, io.BufferedReader) else None
     temporary = TemporaryDirectory(prefix="autodiff-", ignore_cleanup_errors=True)  # its files may still be mapped
     with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), temporary as folder:
         warnings.simplefilter("ignore")  # Python may warn about the literal in the header
-        if not isinstance(path, str) or not os.path.isfile(path):
-            path = os.path.join(folder, "array.npy")
-            with open(path, "wb") as copy:
-                shutil.copyfileobj(file, copy)
+        path = _path_on_disk(file, folder)
         array: Array = np.asarray(np.lib.format.open_memmap(path, "r", max_header_size=_LONGEST_HEADER))
     if not array.shape:
         raise DataError(f"{name} contains one number, not rows")
     if not array.dtype.itemsize:
         raise DataError(f"{name} is empty: its values have a size of 0 bytes")
     return array
+
+
+def _path_on_disk(file: Any, folder: str) -> str:
+    """Return the path of a file, or of its copy in a folder if it is not on the disk, such as a pipe or a member of an archive."""
+    path = getattr(file, "name", None) if isinstance(file, io.BufferedReader) else None
+    if isinstance(path, str) and os.path.isfile(path):
+        return path
+    path = os.path.join(folder, "array.npy")
+    with open(path, "wb") as copy:
+        shutil.copyfileobj(file, copy)
+    return path
 
 
 class NumpyReader(Reader):
@@ -70,10 +72,10 @@ class NumpyReader(Reader):
 
     def pieces(self) -> Iterator[slice]:
         """Yield ranges of rows; one empty range if there are no rows."""
-        most = max(1, min(BLOCK_ROWS, _BLOCK_BYTES // sum(array.itemsize for array in self._arrays.values())))
-        starts = range(self.done, self._stop, most)
-        for start in starts or [self.done]:
-            piece = slice(start, min(start + most, self._stop))
+        row_bytes = sum(array.itemsize for array in self._arrays.values())
+        step = max(1, min(BLOCK_ROWS, _BLOCK_BYTES // row_bytes))
+        for start in range(self.done, self._stop, step) or [self.done]:
+            piece = slice(start, min(start + step, self._stop))
             self.done = piece.stop
             yield piece
 
@@ -97,7 +99,8 @@ class NumpyReader(Reader):
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
             points = np.ascontiguousarray(array).view(np.uint32)
-            if points.max() > 0x10FFFF or ((points >= 0xD800) & (points < 0xE000)).any():  # no character, or half of one
+            is_surrogate = (points >= 0xD800) & (points < 0xE000)  # half of a character
+            if points.max() > 0x10FFFF or is_surrogate.any():  # beyond the last character
                 message = f"{self.name}: column '{name}' contains text that is not Unicode"
                 raise DataError(message, hint="check that the file is complete")
         return array
@@ -133,11 +136,7 @@ class NpyReader(NumpyReader):
 
 
 class NpzReader(NumpyReader):
-    """The reader of an archive with one 1-d array for each column.
-
-    Raises:
-        DataError: if the file is not an archive of 1-d arrays of the same length.
-    """
+    """The reader of an archive with one 1-d array of the same length for each column; ``DataError`` for another file."""
 
     def __init__(self, source: Input, file: IO[bytes]) -> None:
         name = source.title
