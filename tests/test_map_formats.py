@@ -692,7 +692,7 @@ def test_machine_code_writes_numbers_as_python_does() -> None:
         )
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
-        reprs = column_values.number_reprs(values)
+        reprs = list(map(repr, column_values.python_values(values)))
         rows = native_text.write_rows(len(values), [(";", values)], "\n")
         assert bytes(rows).decode().splitlines() == [f";{text}" for text in reprs]
         quoted = [text if np.isfinite(float(text)) else f'"{text}"' for text in reprs]

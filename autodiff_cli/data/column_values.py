@@ -25,9 +25,9 @@ def python_values(column: Column) -> list[Any]:
         return column
     if not isinstance(column, np.ndarray):
         return _from_arrow(column)
-    if column.dtype.kind == "f" and column.dtype.itemsize < 8:
+    if column.dtype.kind == "f" and column.dtype.itemsize < 8:  # float32 or float16
         return [float(str(value)) for value in column]
-    if column.dtype.kind == "S":
+    if column.dtype.kind == "S":  # bytes
         return [value.decode("utf-8", "replace") for value in column.tolist()]
     if column.dtype.kind in "mMc" or (column.dtype.itemsize > 8 and column.dtype.kind == "f"):
         return [str(value) for value in column]  # times, complex numbers, and floats longer than those of Python
@@ -41,14 +41,16 @@ def _from_arrow(column: ArrowArray) -> list[Any]:
 
     column = dense(column)
     kind = column.type
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    if types.is_nested(kind) or is_bytes:
         return [_json_value(value) for value in column.to_pylist(maps_as_pydicts="lossy" if types.is_map(kind) else None)]
     if types.is_floating(kind) and column.null_count == 0:
         return python_values(column.to_numpy(zero_copy_only=False))
     if types.is_floating(kind):
         scalar = kind.to_pandas_dtype()  # its text has the digits of a float32, not those of the same float64
         return [None if value is None else float(str(scalar(value))) for value in column.to_pylist()]
-    if not (types.is_integer(kind) or types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind)):
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    if not (is_text or types.is_integer(kind) or types.is_boolean(kind)):
         return _arrow_texts(column)
     values: list[Any] = column.to_pylist()
     return values
@@ -106,12 +108,12 @@ def cell_values(column: Column) -> list[Any]:
     return values
 
 
-def texts_of(column: Column) -> tuple[list[str], Array]:
+def numbered_texts(column: Column) -> tuple[list[str], Array]:
     """Return the different texts of a column, as in cells of CSV, and the position of the text of each row.
 
     The text of a missing value is empty.
     """
-    entries = None  # the position of each row in a dictionary, which Arrow makes faster than Python
+    entries = None  # the position of the text of each row in a dictionary, which Arrow makes faster than Python
     if not isinstance(column, (list, np.ndarray)) and str(dense(column).type) in ("string", "large_string"):
         encoded = dense(column).dictionary_encode("encode")
         column, entries = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
@@ -139,11 +141,6 @@ def masked(numbers: Floats, positions: Sequence[int] | Array) -> Floats:
     array: Floats = np.ma.array(numbers)
     array[positions] = np.ma.masked
     return array
-
-
-def number_reprs(array: Array) -> list[str]:
-    """Return the shortest text of each number that reads back as the same number."""
-    return list(map(repr, python_values(array)))
 
 
 def json_text(value: object) -> str:

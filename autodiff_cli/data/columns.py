@@ -101,10 +101,11 @@ class Dataset(NamedTuple):
         places: list[tuple[str, Sequence[int]]] = []
         start = 0
         for where, lines in self.places:
-            part = positions[(positions >= start) & (positions < start + len(lines))] - start
+            stop = start + len(lines)
+            part = positions[(positions >= start) & (positions < stop)] - start
             places.append((where, [lines[i] for i in part.tolist()]))
-            start += len(lines)
-        groups = self.groups and self.groups._replace(codes=self.groups.codes[positions])
+            start = stop
+        groups = None if self.groups is None else self.groups._replace(codes=self.groups.codes[positions])
         return self._replace(columns=columns, places=places, groups=groups)
 
 
@@ -213,9 +214,7 @@ class Source:
 
 def _joined(blocks: Sequence[Block], spellings: Mapping[str, str], group_columns: Sequence[str]) -> Dataset:
     """Return the rows of blocks as one dataset, with the column of each name in ``spellings``, and groups by at most one column."""
-    columns = {
-        name: np.concatenate([np.zeros(0), *(block.numbers[column] for block in blocks)]) for name, column in spellings.items()
-    }
+    columns = {name: np.concatenate([block.numbers[column] for block in blocks]) for name, column in spellings.items()}
     first_skipped = next((block.first_bad for block in blocks if block.bad), "")
     places = [(block.where, block.lines) for block in blocks]
     dataset = Dataset(columns, places, sum(block.bad for block in blocks), first_skipped)
@@ -260,19 +259,29 @@ def _with_finite_rows(dataset: Dataset, names: Collection[str], on_error: str) -
 
     The other rows are counted as skipped; if ``on_error`` is ``stop``, they raise ``DataError``.
     """
+    good = _is_finite(dataset)
+    if good.all():
+        return dataset
+    problem = _problem(dataset, int(np.argmin(good)), names)  # of the first of the other rows
+    if on_error == "stop":
+        raise DataError(problem, hint=f"use {setting('on_error', 'skip')} to leave out such rows")
+    skipped = dataset.skipped + int(np.count_nonzero(~good))
+    return dataset.only(good)._replace(skipped=skipped, first_skipped=dataset.first_skipped or problem)
+
+
+def _is_finite(dataset: Dataset) -> Mask:
+    """Return in which rows every number is finite and the group is not empty."""
     good = np.ones(dataset.rows, bool)
     for column in dataset.columns.values():
         good &= np.isfinite(column)
     if dataset.groups is not None:
         empty = [i for i, label in enumerate(dataset.groups.labels) if label in (None, "") or str(label) == "nan"]
         good &= ~np.isin(dataset.groups.codes, empty)
-    if good.all():
-        return dataset
-    row = int(np.argmin(good))  # the first of the other rows
-    name = next((name for name in names if not np.isfinite(dataset.columns[name][row])), None)  # else the group is empty
+    return good
+
+
+def _problem(dataset: Dataset, row: int, names: Collection[str]) -> str:
+    """Return the message about a row with a number that is not finite, or else with an empty group."""
+    name = next((name for name in names if not np.isfinite(dataset.columns[name][row])), None)
     what = f"'{name}' is {dataset.columns[name][row]}" if name else f"'{dataset.groups and dataset.groups.name}' is empty"
-    problem = f"{dataset.place(row)}: column {what}"
-    if on_error == "stop":
-        raise DataError(problem, hint=f"use {setting('on_error', 'skip')} to leave out such rows")
-    skipped = dataset.skipped + int(np.count_nonzero(~good))
-    return dataset.only(good)._replace(skipped=skipped, first_skipped=dataset.first_skipped or problem)
+    return f"{dataset.place(row)}: column {what}"

@@ -71,24 +71,18 @@ def first_bytes(begins: bytes) -> str:
 
 
 def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
-    """Return the data of a text file that may be compressed, as its first bytes show.
+    """Return the data of a text file, which has ``peek`` and may be compressed, as its first bytes show.
 
-    Args:
-        file: the file, which has ``peek``.
-        name: the name of the file in messages.
-        path: the path of the file, whose suffix must fit; ``None`` for standard input.
-
-    Raises:
-        DataError: if the suffix of the path is that of a codec, and the data does not have its first bytes.
-        MissingPackage: if the codec needs a package that is not installed.
+    If the suffix of the path, which is ``None`` for standard input, is that of another codec, the file is closed and ``DataError``
+    is raised.  If the codec needs a package that is not installed, ``MissingPackage`` is raised.
     """
     begins = file.peek(FIRST_BYTES)[:FIRST_BYTES]  # type: ignore[attr-defined]
-    own = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
+    codec = next((codec for codec in CODECS.values() if begins.startswith(codec.magic)), None)
     expected = CODECS.get(compression_of(path or ""))
-    if expected is not None and own is not expected:
+    if expected is not None and codec is not expected:
         file.close()
         raise DataError(f"{name} is not in {expected.name} format", hint=f"it begins with {first_bytes(begins)}")
-    return cast("BinaryIO", file if own is None else _Decompressed(own.opened(file), file, name, own.name))
+    return cast("BinaryIO", file if codec is None else _Decompressed(codec.opened(file), file, name, codec.name))
 
 
 class _Decompressed:
@@ -174,14 +168,15 @@ def _deflated(data: bytes) -> bytes:
 
     A sample decides whether to look for repeated text, which takes time and saves nothing in columns of numbers.
     """
-
-    def packed(part: bytes, strategy: int) -> bytes:
-        packer = zlib.compressobj(_GZIP_LEVEL, wbits=-zlib.MAX_WBITS, strategy=strategy)
-        return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
-
     sample = data[:_SAMPLE]
-    sizes = {strategy: len(packed(sample, strategy)) for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY)}
-    return packed(data, min(sizes, key=lambda strategy: sizes[strategy]))
+    strategies = zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY
+    return _deflated_with(min(strategies, key=lambda strategy: len(_deflated_with(strategy, sample))), data)
+
+
+def _deflated_with(strategy: int, data: bytes) -> bytes:
+    """Return data in the format DEFLATE, with one of the strategies of zlib, up to a byte at which other data may follow."""
+    packer = zlib.compressobj(_GZIP_LEVEL, wbits=-zlib.MAX_WBITS, strategy=strategy)
+    return packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)
 
 
 @contextmanager

@@ -78,9 +78,6 @@ def _expanded(paths: Sequence[str], style: str | None) -> tuple[list[str | None]
     files: list[str | None] = []
     folders: dict[str | None, str] = {}
     for path in paths:
-        if not path:
-            hint = "check for an empty shell variable, or use - for standard input"
-            raise UsageError("the name of an input file is empty", hint=hint)
         if path == "-":
             files.append(None)
             continue
@@ -95,7 +92,11 @@ def _expanded(paths: Sequence[str], style: str | None) -> tuple[list[str | None]
 
 
 def _inside(path: str, style: str | None) -> list[str]:
-    """Return the files in a folder or of a pattern; a path of one file is returned unchanged."""
+    """Return the files in a folder or of a pattern; only the path itself if it is that of one file."""
+    if not path:
+        raise UsageError(
+            "the name of an input file is empty", hint="check for an empty shell variable, or use - for standard input"
+        )
     if storage.is_url(path):
         remote = storage.inside(path)
         return [path] if remote is None else _row_files(remote, path, style)
@@ -127,7 +128,10 @@ def _row_files(files: Sequence[str], path: str, style: str | None) -> list[str]:
 
 
 def _partition_folders(file: str, name: str) -> str:
-    """Return the folders of a file that may name partition columns: those found in ``name`` of the user, and ``k=v`` above them."""
+    """Return the folders of a file that may name partition columns: those found in ``name`` of the user, and ``k=v`` above them.
+
+    It is ``k=1/l=2`` for the file ``data/k=1/l=2/a.csv`` if the user named ``data``, ``data/k=1`` or ``data/k=*``.
+    """
     folders = os.path.dirname(file).replace(os.sep, "/").split("/")
     given = re.split(r"[*?[]", name.replace(os.sep, "/"), maxsplit=1)[0].rstrip("/").split("/")
     is_whole = name.rstrip("/") == "/".join(given)  # otherwise a pattern begins in the last of the given folders
@@ -140,14 +144,15 @@ def _partition_folders(file: str, name: str) -> str:
 def style_of(path: str | None, style: str | None) -> str:
     """Return the format of an input: the given ``style``, the format for its file name or of its first bytes, or CSV for a pipe.
 
-    Raises:
-        UsageError: if the name of a file on disk does not determine a format.
+    If the name of a file on disk does not determine a format, ``UsageError`` is raised.
     """
     if style is not None:
         return style
     if path is None:
-        file = sys.stdin and sys.stdin.buffer
-        return (hasattr(file, "peek") and format_of_first_bytes(file.peek(SAMPLE)[:SAMPLE])) or "csv"
+        file = sys.stdin and sys.stdin.buffer  # ``None`` if it is closed
+        if not hasattr(file, "peek"):
+            return "csv"
+        return format_of_first_bytes(file.peek(SAMPLE)[:SAMPLE]) or "csv"
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe
         return "csv"
     return format_of_path(storage.file_part(path), READ, "input_format")
@@ -177,30 +182,32 @@ def opened(path: str | None, style: str, name: str) -> BinaryIO:
         DataError: if its first bytes do not match its format.
         MissingPackage: if the file is compressed and a package that decompresses it is not installed.
     """
-    form = FORMATS[style]
+    file_format = FORMATS[style]
     try:
         if path is None and sys.stdin is None:
             raise FileError("cannot read standard input: it is closed")
         file: Any = sys.stdin.buffer if path is None else storage.opened(path)
         file = file if hasattr(file, "peek") else io.BufferedReader(file)
-        if form.unit == "lines":
+        if file_format.unit == "lines":
             return decompressed(file, name, path and storage.file_part(path))
+        needs_seek = bool(file_format.magic)
         # seekable() is also true for some devices that cannot seek.
-        is_usable = not form.magic or (file.seekable() and file_size(file) is not None)
-        return cast("BinaryIO", file) if is_usable else _seekable(file, form, name)
+        can_seek = needs_seek and file.seekable() and file_size(file) is not None
+        return _seekable(file, file_format, name) if needs_seek and not can_seek else cast("BinaryIO", file)
     except OSError as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"cannot read {name}: {error.strerror or error}") from None
 
 
-def _seekable(file: Any, form: Format, name: str) -> BinaryIO:
+def _seekable(file: Any, file_format: Format, name: str) -> BinaryIO:
     """Return a seekable copy of a pipe; the pipe itself if it may contain a stream, or ``DataError`` if it has another format."""
     begins = file.peek(FIRST_BYTES)[:FIRST_BYTES]
-    if begins.startswith(form.magic):
+    if begins.startswith(file_format.magic):
         return _copied(file)
-    if not form.stream_magic:
-        raise DataError(f"{name} is not in {form.library or form.name} format", hint=f"it begins with {first_bytes(begins)}")
+    if not file_format.stream_magic:
+        title = file_format.library or file_format.name
+        raise DataError(f"{name} is not in {title} format", hint=f"it begins with {first_bytes(begins)}")
     return cast("BinaryIO", file)
 
 

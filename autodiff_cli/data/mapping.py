@@ -62,11 +62,7 @@ class Task:
     strict: bool = False
 
     def program(self) -> Compiled:
-        """Compile the expression, which becomes a program with a list of its outputs: ``[u, v]`` instead of ``u, v``.
-
-        Raises:
-            AutodiffError: if the expression or a given value is invalid.
-        """
+        """Compile the expression, and replace it by the program with a list of its outputs: ``[u, v]`` instead of ``u, v``."""
         for name, value in self.at.items():
             if np.ndim(value):
                 message = f"{setting('at')} gives '{name}' an array, but a row needs one number"
@@ -121,15 +117,14 @@ _BETWEEN = re.compile(r"[\s,;|]+")
 def other_format(columns: Sequence[str], names: Collection[str]) -> str | None:
     """Return a hint for the names of columns of a file that seems to have another format or delimiter; else ``None``.
 
-    Args:
-        columns: the names of the columns.
-        names: the names of columns that the file should have; a blank separates columns only where it separates these or numbers.
+    A blank separates columns only where it separates numbers, or ``names`` of columns that the file should have.
     """
     if columns and columns[0].startswith('{"'):
         return f"it seems to be NDJSON; use {setting('input_format', 'ndjson')}"
     separator = next((sign for sign in _SEPARATORS if len(columns) == 1 and sign in columns[0].strip()), None)
-    is_in_name = separator == " " and not all(cell in names or is_number(cell) for cell in columns[0].split())
-    if separator is None or is_in_name:
+    if separator is None:
+        return None
+    if separator == " " and not all(cell in names or is_number(cell) for cell in columns[0].split()):  # a blank in a name
         return None
     return f"its delimiter seems to be {separator!r}; use {_SEPARATORS[separator]}"
 
@@ -165,18 +160,19 @@ class RowMap:
         self.program = program
         self._dtype = np.dtype(task.dtype)
         self._scalars = {name: np.asarray(task.at[name]) for name in program.variables if name in task.at}
-        # Many headers have a space after the comma.
-        counts = Counter(columns)
-        spellings = {column.strip(): column for column in columns if column.strip() not in counts}
         self._condition = condition = task.condition()
-        names = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
-        self._columns = {name: spellings.get(column, column) for name, column in names.items()}
+        counts = Counter(columns)
+        # The columns of the variables of the expression and of the names in the condition, as the header spells them.
+        spellings = {column.strip(): column for column in columns if column.strip() not in counts}  # often a space after a comma
+        own = {name: task.lets.get(name, name) for name in program.variables if name not in self._scalars}
         compared = condition.columns if condition else {}
+        self._columns = {name: spellings.get(column, column) for name, column in own.items()}
         self._condition_columns = {name: spellings.get(column, column) for name, column in compared.items()}
         self._check_variables(counts, source)
         compared_numbers = [self._condition_columns[name] for name in (condition.variables if condition else ())]
+        compared_texts = [self._condition_columns[name] for name in (condition.texts if condition else ())]
         self.numbers = tuple(dict.fromkeys([*self._columns.values(), *compared_numbers]))
-        self.texts = tuple(dict.fromkeys(self._condition_columns[name] for name in (condition.texts if condition else ())))
+        self.texts = tuple(dict.fromkeys(compared_texts))
         self.read, self.copies = self._copied(columns, source)
         self.results = program.outputs
         self._check_names(counts, source)
@@ -195,10 +191,10 @@ class RowMap:
         """Check that each variable has either a column or a value, given how often each column occurs in the header."""
         columns = list(counts)
         free = free_names(parse(self.task.expression), self.task.const, columns)
-        hidden = next((name for name in free if name in counts and name not in self.program.variables), None)
-        hidden = hidden or (self._condition.constant_among(columns) if self._condition else None)
-        if hidden is not None:
-            raise constant_or_column(hidden, source)
+        constant = next((name for name in free if name in counts and name not in self.program.variables), None)
+        constant = constant or (self._condition.constant_among(columns) if self._condition else None)
+        if constant is not None:
+            raise constant_or_column(constant, source)
         for option, names in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in names:
                 if name in counts and name not in self.task.lets:
@@ -217,12 +213,12 @@ class RowMap:
         names = [name for name, column in variables.items() if column in missing and name.isidentifier()]
         let, at = setting("let", f"{names[0]}=COLUMN"), setting("at", f"{names[0]}=VALUE")
         ways = f"use {let} to read another column, or {at} to set one value for all rows"
-        form = other_format(columns, missing)
-        if form is not None:  # then no name of a column is right
-            similar, ways = [], form
+        format_hint = other_format(columns, missing)
+        if format_hint is not None:  # then no name of a column is right
+            similar, ways = [], format_hint
         if all(is_number(cell) for cell in _BETWEEN.split(" ".join(columns).strip())):  # the first line is a row
             header = f"if it does not have a header, name the columns with {setting('columns', ','.join(names))}"
-            ways = f"{form or 'its first line contains numbers'}; {header}"
+            ways = f"{format_hint or 'its first line contains numbers'}; {header}"
         some = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
         return MissingValue(f"{source} has no {some}; it has {column_list(columns)}", hint="; ".join([*similar, ways]))
 
@@ -242,8 +238,7 @@ class RowMap:
     def request(self, reader: Reader, writer: Writer) -> ReadRequest:
         """Return the request to a reader for the columns that the task and the writer need.
 
-        Raises:
-            UsageError: if two columns have the same name and the rows are not copied as text.
+        If two columns have the same name and the rows are not copied as text, ``UsageError`` is raised.
         """
         # Whether the text of a row has the columns of the output, in their order.
         has_all = self.keeps_all and (reader.form == "ndjson" or reader.columns == self.copies)
@@ -267,10 +262,7 @@ class RowMap:
         return task.keep and task.keep_columns is None and task.total is None
 
     def compute(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Compute the results for the rows of a block that satisfy the condition.
-
-        Returns:
-            the block without other and skipped rows, and an array for each result.
+        """Return the rows of a block that satisfy the condition and are not skipped, and an array for each result.
 
         Raises:
             AutodiffError: if the evaluation of a row fails and ``on_error`` is ``stop``.
@@ -279,13 +271,18 @@ class RowMap:
         if self._condition is not None:
             block = self._condition.selected(block, self._condition_columns)
         block, out = self.computed(block)
-        for name, array in zip(self.results, out, strict=True) if self.task.strict else ():
+        if self.task.strict:
+            self._check_finite(block, out)
+        return block, out
+
+    def _check_finite(self, block: Block, results: Results) -> None:
+        """Raise ``NotFiniteError`` for the first row in which a result is not finite."""
+        for name, array in zip(self.results, results, strict=True):
             finite = np.isfinite(array)
             if not finite.all():
-                i = int(np.argmin(finite))
+                row = int(np.argmin(finite))
                 hint = f"drop {setting('strict')} to accept nan and inf"
-                raise NotFiniteError(f"{block.where} {block.lines[i]}: {name} is {array[i]}", hint=hint)
-        return block, out
+                raise NotFiniteError(f"{block.where} {block.lines[row]}: {name} is {array[row]}", hint=hint)
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
         """Compute the results for all rows of a block but those that ``_run`` leaves out, whether they are finite or not."""
@@ -295,12 +292,11 @@ class RowMap:
         with np.errstate(all="ignore"):  # a number too large for float32 becomes inf
             values = {name: block.numbers[column].astype(self._dtype, copy=False) for name, column in self._columns.items()}
         if values or not self._scalars:
-            block, out = self._run(block, {**values, **self._scalars}, out)
-        else:  # the results of all rows are equal
-            numbers = [np.empty(1, self._dtype) for _ in out]
-            self.program.run(self._scalars, numbers)
-            for array, number in zip(out, numbers, strict=True):
-                array[:] = number
+            return self._run(block, {**values, **self._scalars}, out)
+        numbers = [np.empty(1, self._dtype) for _ in out]  # the results of all rows are equal
+        self.program.run(self._scalars, numbers)
+        for array, number in zip(out, numbers, strict=True):
+            array[:] = number
         return block, out
 
     def tally(self, block: Block, results: Results) -> Tally:
@@ -338,7 +334,7 @@ class RowMap:
             if self.task.on_error == "stop":
                 raise error
             failures[i] = error.message
-        new = [message for i, message in failures.items() if i not in block.problems]
+        new = [message for i, message in failures.items() if i not in block.problems]  # others are already counted
         counted = replace(block, bad=block.bad + len(new), first_bad=block.first_bad or next(iter(new), ""))
         if not failures or self.task.on_error != "skip":
             return replace(counted, problems=block.problems | failures), out

@@ -176,9 +176,9 @@ def read_members(
     names = [[name.encode() for name in path] for path in (*paths, *([name] for name in refused))]
     if len(names) > _MOST_MEMBERS:
         return None
-    members = [_Member((_Name * len(path))(*[_Name(name, len(name)) for name in path]), len(path)) for path in names]
-    array = (_Member * len(members))(*members)
-    return _read(data, rows, "read_objects", (array, len(members), len(refused)), len(members), numbers, texts)
+    c_paths = [(_Name * len(path))(*[_Name(name, len(name)) for name in path]) for path in names]
+    members = (_Member * len(names))(*[_Member(c_path, len(c_path)) for c_path in c_paths])
+    return _read(data, rows, "read_objects", (members, len(members), len(refused)), len(members), numbers, texts)
 
 
 def _read(
@@ -197,16 +197,16 @@ def _read(
     functions, powers = _library()
     values: dict[int, Floats] = {i: np.empty(rows) for i in numbers}
     places = {i: Slices(data, np.empty(rows, np.int32), np.empty(rows, np.int32)) for i in texts}
-    cells = np.empty((rows * len(values), 4), np.int64)
+    cells = np.empty((rows * len(values), 4), np.int64)  # each with its row, column, position and size
     others = _CellList(cells.ctypes.data, 0, len(cells))
     # For each output, the addresses of the arrays of columns; none if a column is not read.
-    starts, ends = {i: own.starts for i, own in places.items()}, {i: own.ends for i, own in places.items()}
+    starts, ends = {i: slices.starts for i, slices in places.items()}, {i: slices.ends for i, slices in places.items()}
     outputs = [
         (_POINTER * width)(*[columns[i].ctypes.data if i in columns else None for i in range(width)])
         for columns in (values, starts, ends)
     ]
     count = functions[name](data, len(data), *arguments, *outputs, ctypes.byref(others), powers)
-    if count != rows:
+    if count != rows:  # the text is refused
         return None
     unusual = cells[: others.count].tolist()
     return Cells(rows, values, places, [(row, i, None if size < 0 else data[at : at + size]) for row, i, at, size in unusual])
@@ -220,12 +220,7 @@ def is_writable(column: object) -> bool:
 def write_rows(rows: int, parts: Sequence[Part], tail: str, decimal: str = ".", json: bool = False) -> memoryview:
     """Return rows of text, each of which is the concatenation of its parts and a tail.
 
-    Args:
-        rows: the number of rows.
-        parts: the parts of each row.
-        tail: the end of each row.
-        decimal: the decimal separator.
-        json: whether numbers that are not finite are strings of JSON.
+    Numbers are written with a decimal separator; with ``json``, those that are not finite are strings.
     """
     functions, powers = _library()
     records, sizes, owners = zip(*[_sized_part(lead.encode(), value, rows) for lead, value in parts], strict=True)

@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(path: str | None) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes; the file gets its name at exit, and is removed after an error.
+    """Open a file, by its path or URL, for writing bytes; the file gets its name at exit, and is removed after an error.
 
-    Args:
-        path: the path or URL of the file; ``None`` for standard output.  Files that are not regular, such as pipes, are written
-            directly.
-
-    Raises:
-        FileError: if the file cannot be written.
+    ``None`` is standard output.  Files that are not regular, such as pipes, are written directly.  A file that cannot be written
+    raises ``FileError``.
     """
     if path is None:
         out = _standard_output()
@@ -52,7 +48,7 @@ def opened(path: str | None) -> Iterator[BinaryIO]:
             return
         target = os.path.realpath(path)
         with terminable():
-            yield from _replaced(target)
+            yield from _new_content(target)
 
 
 def write(path: str, data: bytes) -> None:
@@ -61,8 +57,11 @@ def write(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def _replaced(target: str) -> Iterator[BinaryIO]:
-    """Yield a file that gets its name at exit; until then it has another name, or none where the system has such files."""
+def _new_content(target: str) -> Iterator[BinaryIO]:
+    """Yield a file that gets the name ``target`` at exit; until then it has another name, or none where the system has such files.
+
+    It replaces a file of this name, with the same permissions.  After an error, nothing is left of it.
+    """
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "Permission denied")
@@ -86,8 +85,10 @@ def _replaced(target: str) -> Iterator[BinaryIO]:
 
 def _nameless(folder: str) -> BinaryIO | None:
     """Open a file without a name, of which nothing is left if the process is killed; ``None`` if there are no such files."""
+    if not os.path.exists("/proc/self/fd"):  # which would give the file its name
+        return None
     try:
-        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b") if os.path.exists("/proc/self/fd") else None
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")
     except (OSError, AttributeError):  # another file system, or another system than Linux
         return None
 
@@ -102,8 +103,8 @@ def system_errors(path: str) -> Iterator[None]:
             raise
         if os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise FileError(f"cannot write '{path}': {error.strerror or error}") from None
-        there = os.path.realpath(path) if os.path.islink(path) else path  # otherwise as the user wrote it
-        folder = os.path.dirname(there) or "."
+        target = os.path.realpath(path) if os.path.islink(path) else path  # otherwise as the user wrote it
+        folder = os.path.dirname(target) or "."
         hint = f"mkdir -p {shlex.quote(folder)}"
         raise FileError(f"cannot write '{path}': the folder '{folder}' does not exist", hint=hint) from None
 
@@ -166,10 +167,9 @@ def is_folder(path: str | None) -> bool:
 
 
 def split(target: str, form: str) -> tuple[str, str]:
-    """Split an output of many files into the path of the folder and the template of the file names.
+    """Split an output of many files into the path of the folder and the template of the file names: ``part-*.csv`` by default.
 
-    Raises:
-        UsageError: if the name does not contain exactly one ``*``.
+    If the name does not contain exactly one ``*``, ``UsageError`` is raised.
     """
     folder, name = (target, f"part-*.{plain(form)}") if "*" not in target else os.path.split(target)
     if "*" in folder or name.count("*") != 1:
@@ -178,14 +178,9 @@ def split(target: str, form: str) -> tuple[str, str]:
 
 
 def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
-    """Check that the output is not an input file, even under another name.
+    """Raise ``UsageError`` if the output is one of the input files, even under another name.
 
-    Args:
-        path: the path of the output; ``None`` for standard output.
-        inputs: the paths of the input files; ``None`` for standard input.
-
-    Raises:
-        UsageError: if an input file is the output.
+    ``None`` stands for standard output or standard input.
     """
     output = path if storage.is_url(path) else _identity(path, sys.stdout)
     for source in inputs if output is not None else ():
@@ -195,23 +190,18 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
 
 
 def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> None:
-    """Check that a folder of output files is not read as input by a later run of the same command.
+    """Raise ``UsageError`` if a later run of the same command would read its own output files.
 
-    Args:
-        target: the path of the output; ``None`` for standard output.
-        form: the name of the output format.
-        names: the names of the inputs as the user wrote them: files, folders and patterns.
-
-    Raises:
-        UsageError: if the folder is in an input folder, or a pattern of input files matches its files.
+    That is so if the folder ``target`` is in an input folder, or a pattern of inputs matches its files.  ``form`` is the name of
+    the output format, and ``names`` are the inputs as the user wrote them.
     """
     if target is None or not is_folder(target):
         return
     folder, name = split(target, form)
     first = _absolute(f"{folder}/{name.replace('*', '0')}")  # the path of an output file
     for source in names:
-        where = _absolute(source)
-        is_input = fnmatch(first, where) if storage.has_pattern(source) else first.startswith(f"{where}/")
+        input_path = _absolute(source)
+        is_input = fnmatch(first, input_path) if storage.has_pattern(source) else first.startswith(f"{input_path}/")
         if is_input:
             hint = f"write to another folder: {setting('output', 'results/')}"
             raise UsageError(f"the results in '{target}' would be input files of '{source}' in the next run", hint=hint)

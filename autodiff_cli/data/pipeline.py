@@ -29,19 +29,10 @@ Tick = Callable[[int, float | None], None]
 def run(
     task: Task, program: Compiled, inputs: Sequence[Input], target: str | None, writer: Writer, threads: int, tick: Tick
 ) -> Tally:
-    """Compute a task for every row of the input files and write the results.
+    """Compute a task for every row of the input files, write the results, and return the counts of rows.
 
-    Args:
-        task: the computation for each row.
-        program: the compiled task.
-        inputs: the input files.
-        target: the path of the output file; ``None`` for standard output.
-        writer: the writer of the output.
-        threads: the number of threads.
-        tick: the function that reports progress.
-
-    Raises:
-        AutodiffError: if any row fails; the output file is then unchanged.
+    ``program`` is the compiled task, ``target`` is the path of the output file, or ``None`` for standard output, and ``tick``
+    reports progress.  If any row fails, ``AutodiffError`` is raised, and the output file is unchanged.
     """
     summary = Tally()
     name, unbuffered = inputs[0].title, inputs[0].unbuffered
@@ -60,11 +51,7 @@ def run(
                     source.close()
                     source = reader(later)
                     check_same(first, source, writer, name)
-                serial = unbuffered or isinstance(program, RowByRowProgram) or not source.parallel
-                for tally, encoded_rows in encoded(first, source, writer, 1 if serial else threads):
-                    writer.write(encoded_rows)
-                    if unbuffered:
-                        writer.flush()
+                for tally in _written(first, source, writer, threads, unbuffered):
                     summary.add(tally)
                     tick(summary.rows, (i + source.done / source.total) / len(inputs) if source.total else None)
     except AutodiffError as error:
@@ -74,6 +61,16 @@ def run(
     finally:
         source.close()
     return summary
+
+
+def _written(mapping: RowMap, source: Reader, writer: Writer, threads: int, unbuffered: bool) -> Iterator[Tally]:
+    """Write the results of each piece of an input in order, and yield its counts; unbuffered rows are flushed at once."""
+    serial = unbuffered or isinstance(mapping.program, RowByRowProgram) or not source.parallel
+    for tally, encoded_rows in encoded(mapping, source, writer, 1 if serial else threads):
+        writer.write(encoded_rows)
+        if unbuffered:
+            writer.flush()
+        yield tally
 
 
 def _check_later_files(mapping: RowMap, inputs: Sequence[Input], writer: Writer) -> None:
@@ -107,14 +104,9 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
         UsageError: if a name is a field inside a column, and the columns of the format have no fields.
     """
     request = mapping.request(source, writer)
-    known = frozenset(source.columns)
-    places = {name: field_of(name, known) for name in (*mapping.used, *mapping.read)}
-    inside = next((name for name, (_, fields) in places.items() if fields), None)
-    if inside is not None and not source.nested:
-        hint = "only columns of NDJSON, Parquet and Arrow have fields"
-        raise UsageError(f"{source.name} has no column '{inside}'", hint=hint)
-    if not mapping.keeps_all and places:
-        source.only = list(dict.fromkeys(column for column, _ in places.values()))
+    needed = _needed_columns(mapping, source)
+    if not mapping.keeps_all and needed:
+        source.only = needed
     pieces = source.pieces()
     if mapping.program.engine == "auto":  # a pipe is large if it has a second piece
         first_two = list(islice(pieces, 2))
@@ -128,17 +120,26 @@ def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> It
     return ordered(work, pieces, threads)
 
 
+def _needed_columns(mapping: RowMap, source: Reader) -> list[str]:
+    """Return the columns that a mapping reads, with those whose fields it reads; for errors, see ``encoded``."""
+    known = frozenset(source.columns)
+    places = {name: field_of(name, known) for name in (*mapping.used, *mapping.read)}
+    inside = next((name for name, (_, fields) in places.items() if fields), None)
+    if inside is not None and not source.nested:
+        hint = "only columns of NDJSON, Parquet and Arrow have fields"
+        raise UsageError(f"{source.name} has no column '{inside}'", hint=hint)
+    return list(dict.fromkeys(column for column, _ in places.values()))
+
+
 def check_same(mapping: RowMap, source: Reader, writer: Writer, first: str) -> None:
-    """Check that a file has the columns of the first file, whose name in messages is ``first``.
+    """Raise ``UsageError`` unless a file has the columns of the first file, whose name in messages is ``first``.
 
     Objects of NDJSON may have other keys than the first object, so only the needed columns are checked.
-
-    Raises:
-        UsageError: if the columns differ.
     """
     known = frozenset(source.columns)
     needed = {field_of(name, known)[0] for name in mapping.used}
-    if not writer.raw == source.form == "ndjson":  # in which lines are copied as text
+    copies_objects = writer.raw == source.form == "ndjson"  # as text, whatever their keys are
+    if not copies_objects:
         needed.update(mapping.read)
     missing = needed - known
     extra = known - set(mapping.copies) if mapping.keeps_all and source.form != "ndjson" else set()
@@ -162,12 +163,9 @@ def ordered(work: Callable[[Item], Result], values: Iterable[Item], threads: int
 
 
 def in_order(submit: Callable[[Item], Any], values: Iterable[Item], ahead: int) -> Generator[Any]:
-    """Yield the results of submitted calls in order, and cancel the calls that run after the last result that is taken.
+    """Yield the results of calls in order, and cancel those that still wait if no further result is taken.
 
-    Args:
-        submit: the function that submits a call for a value, and returns its future.
-        values: the values.
-        ahead: the number of calls that are submitted before their results are taken.
+    ``submit`` submits the call for a value and returns its future; ``ahead`` calls are submitted before a result is taken.
     """
     running: deque[Any] = deque()
     try:

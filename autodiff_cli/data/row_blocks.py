@@ -339,8 +339,8 @@ class BadRows:
         message = f"{self.where} {line}: {problem}"
         if self.on_error == "stop" or (whole and self.on_error != "skip"):
             skip, nan = setting("on_error", "skip"), setting("on_error", "nan")
-            otherwise = "" if self.finite else f", or {nan} to read such cells as nan"
-            raise DataError(message, hint=hint or f"use {skip} to skip such rows{otherwise}")
+            or_nan = "" if self.finite else f", or {nan} to read such cells as nan"
+            raise DataError(message, hint=hint or f"use {skip} to skip such rows{or_nan}")
         self.messages.setdefault(position, message)
 
     def add_cell(self, position: int, line: int, column: str, cell: object, hint: str | None = None) -> None:
@@ -392,8 +392,8 @@ def only(block: Block, keep: Mask) -> Block:
         raw=_only_lines(block.raw, keep),
         where=block.where,
         lines=[block.lines[i] for i in positions],
-        bad=block.bad - len(block.problems) + len(problems),
-        first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,  # skipped rows have no problems
+        bad=block.bad - len(block.problems) + len(problems),  # skipped rows have no problems, and stay counted
+        first_bad=next(iter(problems.values()), "") if block.problems else block.first_bad,
         problems=problems,
         missing={new for new, old in enumerate(positions) if old in block.missing},
     )
@@ -417,4 +417,5 @@ def _only_lines(raw: list[str] | bytes | None, keep: Mask) -> list[str] | bytes 
         return raw and list(compress(raw, keep))
     characters = np.frombuffer(raw, np.uint8)
     ends = np.flatnonzero(characters == ord("\n")) + 1
-    return characters[np.repeat(keep, np.diff(ends, prepend=0))].tobytes()
+    lengths = np.diff(ends, prepend=0)
+    return characters[np.repeat(keep, lengths)].tobytes()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from autodiff_cli.arrays import Array
-from autodiff_cli.data.column_values import dense, json_text, number_reprs, python_values
+from autodiff_cli.data.column_values import dense, json_text, python_values
 from autodiff_cli.data.native_text import Slices, is_writable
 from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.row_blocks import ArrowArray, Column
@@ -31,7 +31,7 @@ def row_texts(columns: Sequence[Array], separator: str, decimal: str = ".") -> l
     if decimal != ".":
         return [text.replace(".", decimal) for text in row_texts(columns, separator)]
     if len(columns[0]) < _FAST_FROM or any(column.dtype != np.float64 for column in columns):
-        return list(map(separator.join, zip(*map(number_reprs, columns), strict=True)))
+        return list(map(separator.join, zip(*(map(repr, python_values(column)) for column in columns), strict=True)))
     import orjson
 
     array = np.column_stack(columns)
@@ -99,8 +99,9 @@ def _unquoted(column: ArrowArray, delimiter: str) -> Slices | None:
 
     if any(compute.any(compute.match_substring(column, sign)).as_py() for sign in (delimiter, '"', "\n", "\r")):
         return None
-    bounds = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]  # where texts begin and end
-    return Slices(memoryview(column.buffers()[2] or b""), bounds[:-1], bounds[1:])
+    _, offsets, text = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[column.offset :][: len(column) + 1]  # where texts begin and end
+    return Slices(memoryview(text or b""), bounds[:-1], bounds[1:])
 
 
 def arrow_strings(slices: Slices) -> ArrowArray:
@@ -116,5 +117,6 @@ def arrow_strings(slices: Slices) -> ArrowArray:
 def slices(texts: Sequence[str]) -> Slices:
     """Return texts as slices of one text."""
     parts = [text.encode() for text in texts]
-    ends = np.cumsum([len(part) for part in parts], dtype=np.int32)
-    return Slices(b"".join(parts), ends - np.diff(ends, prepend=0).astype(np.int32), ends)
+    sizes = np.array([len(part) for part in parts], np.int32)
+    ends = np.cumsum(sizes, dtype=np.int32)
+    return Slices(b"".join(parts), ends - sizes, ends)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.data.column_values import texts_of
+from autodiff_cli.data.column_values import numbered_texts
 from autodiff_cli.data.row_blocks import Block, only
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation import compile
 from autodiff_cli.evaluation.names import free_names
 from autodiff_cli.evaluation.rows.outputs import with_list_output
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import unescaped, walk
+from autodiff_cli.language.tree import Syntax, unescaped, walk
 from autodiff_cli.suggest import suggestion
 
 if TYPE_CHECKING:
@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 def named_columns(columns: Sequence[str], names: Sequence[str], option: str, source: str) -> tuple[str, ...]:
     """Return the columns with the names that a setting lists, each once; many headers have a space after the comma.
 
-    Args:
-        columns: the names of the columns of the input.
-        names: the names of some of them.
-        option: the name of the setting in messages.
-        source: the name of the input in messages.
-
-    Raises:
-        UsageError: if the input does not have a column.
+    ``option`` and ``source`` are the setting and the input in the message of ``UsageError``, if the input does not have a column.
     """
     blanks = {column.strip(): column for column in reversed(columns)}
     known = frozenset(columns)
@@ -86,22 +79,26 @@ def _without_texts(expression: str, const: Mapping[str, ArrayLike]) -> tuple[str
     new_names = (name for i in count() if (name := f"_{i}") not in expression)
     comparisons: dict[str, _TextComparison] = {}
     for node in walk(tree):
-        if node.kind != "comparison" or not any(child.kind == "string" for child in node.children):
-            continue
-        left, sign, right = node.children if len(node.children) == 3 else (node, node, node)  # a chain such as 1 < x < 2 is refused
-        is_text_first = left.kind == "string"
-        column, text = (right, left) if is_text_first else (left, right)
-        column_name = column.children[0].text if column.kind == "name" else None
-        if column_name is None or column_name in const or text.kind != "string":
-            hint = "write NAME == \"text\" with the name of a column, and join comparisons with 'and' or 'or'"
-            raise UsageError("a text is compared with a column", span=node.span, source=expression, hint=hint)
-        start, stop = node.span
-        name = next(new_names).ljust(stop - start, "_")
-        expression = expression[:start] + name + expression[stop:]
-        order = sign.text if is_text_first else _MIRRORED.get(sign.text, sign.text)  # ``partial`` gives the text first
-        characters = unescaped(text.children[0].text[1:-1])  # without the quotes
-        comparisons[name] = column_name, partial(_ORDERS[order], characters)
+        if node.kind == "comparison" and any(child.kind == "string" for child in node.children):
+            start, stop = node.span
+            name = next(new_names).ljust(stop - start, "_")
+            comparisons[name] = _text_comparison(node, const, expression)
+            expression = expression[:start] + name + expression[stop:]
     return expression, comparisons
+
+
+def _text_comparison(node: Syntax, const: Mapping[str, ArrayLike], expression: str) -> _TextComparison:
+    """Return the comparison of a column with a text; raise ``UsageError`` for a chain, or a text and something else."""
+    left, sign, right = node.children if len(node.children) == 3 else (node, node, node)  # a chain such as 1 < x < 2 is refused
+    is_text_first = left.kind == "string"
+    column, text = (right, left) if is_text_first else (left, right)
+    column_name = column.children[0].text if column.kind == "name" else None
+    if column_name is None or column_name in const or text.kind != "string":
+        hint = "write NAME == \"text\" with the name of a column, and join comparisons with 'and' or 'or'"
+        raise UsageError("a text is compared with a column", span=node.span, source=expression, hint=hint)
+    order = sign.text if is_text_first else _MIRRORED.get(sign.text, sign.text)  # ``partial`` gives the text first
+    characters = unescaped(text.children[0].text[1:-1])  # without the quotes
+    return column_name, partial(_ORDERS[order], characters)
 
 
 class Condition:
@@ -147,21 +144,16 @@ class Condition:
         return next((name for name in free if name in columns and name not in self.columns), None)
 
     def selected(self, block: Block, columns: Mapping[str, str]) -> Block:
-        """Return the rows of a block that satisfy the condition.
+        """Return the rows of a block that satisfy the condition; raise ``AutodiffError`` if it cannot be evaluated for a row.
 
-        Args:
-            block: the rows.
-            columns: the column of each name in ``columns``, as the header of the file spells it.
-
-        Raises:
-            AutodiffError: if the condition cannot be evaluated for a row.
+        ``columns`` is the column of each name in ``self.columns``, as the header of the file spells it.
         """
         if not block.rows:
             return block
         results = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
         for name, (column, holds) in self._comparisons.items():
-            texts, codes = texts_of(block.texts[columns[column]])
+            texts, codes = numbered_texts(block.texts[columns[column]])
             values[name] = np.array(list(map(holds, texts)), float)[codes]
         if isinstance(self._program, compile.RowByRowProgram):
             for i, error in self._program.failures(values, results):

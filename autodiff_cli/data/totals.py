@@ -52,25 +52,19 @@ class ExactSums:
         sums: dict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(groups, np.int64))
         step = min(max(_ROWS, groups), _MOST_ROWS)
         for start in range(0, len(values), step):
-            part, own = values[start : start + step].astype(np.float64), codes[start : start + step]
+            part, part_codes = values[start : start + step].astype(np.float64), codes[start : start + step]
             finite = np.isfinite(part)
             if not finite.all():
                 with np.errstate(invalid="ignore"):  # inf - inf
-                    np.add.at(self.others, own[~finite], part[~finite])
+                    np.add.at(self.others, part_codes[~finite], part[~finite])
                 part[~finite] = 0
             for position, digits in _digits(part):
-                sums[position] += np.bincount(own, digits, groups).astype(np.int64)
+                sums[position] += np.bincount(part_codes, digits, groups).astype(np.int64)
         for position in sorted(sums):
             self._add_integers(sums[position].astype(object), position, slice(groups))
 
     def merge(self, more: ExactSums, places: Indices, groups: int) -> None:
-        """Add other sums.
-
-        Args:
-            more: the sums to add.
-            places: the group of each of these sums, all different.
-            groups: the number of groups of the result.
-        """
+        """Add other sums; ``places`` is the group of each of them, all different, and ``groups`` the number of groups then."""
         self.numbers, self.others = grown(self.numbers, groups), grown(self.others, groups)
         self._add_integers(more.numbers[: len(places)], more.lowest, places)
         with np.errstate(invalid="ignore"):
@@ -79,7 +73,8 @@ class ExactSums:
     def rounded(self, divisors: NDArray[np.int64], start: int = 0) -> Vector:
         """Return the sums of groups from ``start`` on, each divided by an integer, as the nearest float64; nan if that is 0."""
         groups = slice(start, start + len(divisors))
-        sums = _quotients(self.numbers[groups], divisors.astype(object) << -_BITS * self.lowest).astype(np.float64)
+        denominators = divisors.astype(object) << -_BITS * self.lowest  # times the unit of the sums
+        sums = _quotients(self.numbers[groups], denominators).astype(np.float64)
         others = self.others[groups]
         return np.where(others == 0, sums, others)
 
@@ -104,7 +99,7 @@ def _digits(values: Vector) -> Iterator[tuple[int, Vector]]:
     mantissas, exponents = np.frexp(values)
     places, shifts = np.divmod(exponents, _BITS)
     numbers = np.ldexp(mantissas, shifts)  # with one digit before the point
-    for place in np.unique(places[values != 0]).tolist():
+    for place in np.unique(places[values != 0]).tolist():  # the position of the first digit; other numbers are 0 here
         rest = np.where(places == place, numbers, 0.0)
         for position in range(place, place - _DIGITS, -1):
             digits = np.trunc(rest)
@@ -191,9 +186,9 @@ def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
     codes = np.zeros(block.rows, np.intp)
     keys: list[tuple[Hashable, ...]] = [()]
     for column in block.columns.values():
-        own, labels = _coded(column)
+        column_codes, labels = _coded(column)
         count = len(labels)
-        codes, pairs = numbered((codes * count + own).tolist())  # a group so far and a label, as one number
+        codes, pairs = numbered((codes * count + column_codes).tolist())  # a group so far and a label, as one number
         keys = [(*keys[pair // count], labels[pair % count]) for pair in pairs]
     return codes, list(keys)
 
