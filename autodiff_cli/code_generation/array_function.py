@@ -89,7 +89,10 @@ def array_function(
         raise UsageError(f"the functions of '{to}' are functions of numbers", hint="vectors and matrices need numpy, torch or jax")
     target = TARGETS[to]
     check_name(name, target)
-    _check_constants(const)
+    constants = evaluated_inputs(None, const, "float64")[1]
+    array = next((constant for constant, value in constants.items() if np.ndim(value)), None)
+    if array is not None:
+        raise UsageError(f"the constant '{array}' is an array", hint="leave it out: it becomes an argument of the function")
     names, by, numbers = variables_and_constants(expression, wrt, const)
     dims = dimensions(names, {}, shape, symmetric)
     formulas = matrix_derivatives(expression, [*names, *numbers], terms(by, order), dims, symmetric, AccurateForms)
@@ -111,19 +114,8 @@ def array_function(
     return python_module(parts, notes, returned)
 
 
-def _check_constants(const: Mapping[str, Any] | None) -> None:
-    """Raise ``UsageError`` if the value of a constant is an array."""
-    _, values = evaluated_inputs(None, const, "float64")
-    array = next((name for name, value in values.items() if np.ndim(value)), None)
-    if array is not None:
-        raise UsageError(f"the constant '{array}' is an array", hint="leave it out: it becomes an argument of the function")
-
-
 def _decide_to_keep(primitive: Primitive, statics: tuple[Any, ...], target: Target) -> bool:
-    """Return whether a primitive stays a call; false stands for its decomposition, which only functions of numbers have.
-
-    ``NotInTarget`` is raised for a function that the target does not have.
-    """
+    """Return whether a primitive stays a call, instead of its decomposition; ``NotInTarget`` if the target has neither."""
     if primitive.elementwise:
         return decide_to_keep(primitive, statics, target)
     if primitive.name in ("matmul", *_MEMBERS, *target.arrays):

@@ -37,11 +37,7 @@ MOST_INLINE = 160
 
 
 def target_for(path: str | None) -> str:
-    """Return the target for the suffix of an output file, such as ``c`` for ``f.c``.
-
-    Raises:
-        UsageError: if the path is ``None``, or its suffix does not determine a target.
-    """
+    """Return the target for the suffix of an output file, such as ``c`` for ``f.c``; ``UsageError`` if there is none."""
     suffix = os.path.splitext(path or "")[1].lower()
     if suffix not in SUFFIXES:
         raise UsageError("the language of the function is not given", hint=f"set {setting('to')} to {listed(NAMES, 'or')}")
@@ -130,8 +126,7 @@ def _source_file(
 def results_in_javascript(tape: Tape, results: Sequence[Operand], names: Sequence[str], name: str) -> str:
     """Return a JavaScript function of this name that takes the variables ``names`` of a tape, and returns the list of results.
 
-    Raises:
-        NotInTarget: if the results need a function that JavaScript does not have.
+    If the results need a function that JavaScript does not have, ``NotInTarget`` is raised.
     """
     target = TARGETS["javascript"]
     results = lower(tape, results, lambda primitive, statics: decide_to_keep(primitive, statics, target))

@@ -21,14 +21,7 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
 
     The VJP rules come from the declarations of the primitives.  A branch that is not selected does not contribute, because
     every cotangent is stored with the condition under which its branch is selected.  Eager evaluation uses masked cotangents
-    for the same purpose (``autograd.primitives.selection_masks``).
-
-    Args:
-        output: the instruction or constant to differentiate.
-        wrt: the instructions to differentiate with respect to.
-
-    Raises:
-        NotRecordable: if a VJP rule cannot be traced.
+    for the same purpose (``autograd.primitives.selection_masks``).  If a rule cannot be traced, ``NotRecordable`` is raised.
     """
     if type(output) is not Instruction:
         return [0.0] * len(wrt)

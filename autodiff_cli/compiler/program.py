@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from autodiff_cli.autograd.dtypes import Array, DType
+    from autodiff_cli.compiler.llvm.plan import Plan
 
 Term = tuple[str, ...]
 """A result of a program: ``()`` is the value, ``("x", "y")`` a second derivative."""
@@ -56,13 +57,6 @@ ENGINES = ("auto", "numpy", "llvm")
 """The engines of a program."""
 REPAID = 2_000_000
 """The number of operations, over all rows, from which compiling takes less time than it saves."""
-
-
-class Engine(Protocol):
-    """A program, prepared for a given set of scalar variables."""
-
-    def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
-        """Compute all results; see ``Compiled.run``."""
 
 
 class Compiled:
@@ -156,16 +150,17 @@ class Program(Compiled):
         self.threads = threads or processors()
         self.results = [resolved(result) for result in results]
         self.instructions = needed(self.results)
-        self._engines: dict[tuple[str, frozenset[str]], Engine] = {}  # by the name and the variables that are scalars
+        # By the name of the engine and the variables that are scalars.
+        self._prepared: dict[tuple[str, frozenset[str]], Schedule | Plan] = {}
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
         """Compute all results, and write them into the caller's arrays; see ``Compiled.run``."""
         scalars = frozenset(name for name in self.variables if np.ndim(columns[name]) == 0)
         key = (self.engine_for(len(out[0])), scalars)
         with _preparing:
-            if key not in self._engines:
-                self._engines[key] = self._prepared(*key)
-        self._engines[key].run(columns, out, self.threads)
+            if key not in self._prepared:
+                self._prepared[key] = self._prepare(*key)
+        self._prepared[key].run(columns, out, self.threads)
 
     def settle(self, rows: float) -> None:
         """Choose the engine for a number of rows, for all later calls."""
@@ -177,13 +172,13 @@ class Program(Compiled):
             return self.engine
         return "llvm" if rows * len(self.instructions) >= REPAID and has_compiler() else "numpy"
 
-    def _prepared(self, engine: str, scalars: frozenset[str]) -> Engine:
-        """Return the engine with this name for the program, in which some variables are scalars."""
+    def _prepare(self, engine: str, scalars: frozenset[str]) -> Schedule | Plan:
+        """Return the program as the engine with this name runs it, for variables some of which are scalars."""
         parts = partition(self.instructions, scalars)
         if engine == "numpy":
             return Schedule(parts, self.results, self.dtype)
         plan = named("autodiff_cli.compiler.llvm.plan:Plan")  # which imports llvmlite
-        prepared: Engine = plan(parts, self.results, self.dtype)
+        prepared: Plan = plan(parts, self.results, self.dtype)
         return prepared
 
 

@@ -55,15 +55,9 @@ class Tape:
         return self.record(PRIMITIVES[FUNCTIONS[name].function], operands)
 
     def record(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...] = ()) -> Operand:
-        """Return the result of a primitive: a new or existing instruction, or a constant.
+        """Return the result of a primitive of scalars for its operands and static arguments: an instruction or a constant.
 
-        Args:
-            primitive: a primitive on scalars.
-            operands: the operand for each tensor parameter.
-            statics: the static arguments.
-
-        Raises:
-            NotRecordable: if the tape becomes too long, or a static argument is not hashable.
+        If the tape becomes too long, or a static argument is not hashable, ``NotRecordable`` is raised.
         """
         are_conditions = [o.dtype.kind == "b" if type(o) is Instruction else type(o) is bool for o in operands]
         if True in are_conditions and self._dtype(primitive, operands, statics) == np.float16:
