@@ -40,9 +40,9 @@ FLOORS = {
 BUDGETS = {
     "autograd": 10034,
     "cli": 4147,
-    "code_generation": 1148,
+    "code_generation": 1185,
     "compiler": 2937,
-    "data": 5748,
+    "data": 5765,
     "derivatives": 1034,
     "evaluation": 3466,
     "explanation": 1940,
