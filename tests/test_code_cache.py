@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
-from autodiff_cli.compiler.llvm import code_cache, machine
+from autodiff_cli.compiler.llvm import code_cache, machine_code
 
 KEY = "0123"
 CODE = bytes(range(256))
@@ -87,8 +87,8 @@ def test_a_second_process_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(kernel: str) -> bytes:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(machine, "_kernels", {})
-    monkeypatch.setattr(machine, "_object_code", refuse)
+    monkeypatch.setattr(machine_code, "_kernels", {})
+    monkeypatch.setattr(machine_code, "_object_code", refuse)
     again = ad.compile("tanh(3.25*x)*ndtr(y)", engine="llvm")(x=x, y=x)
     for name, array in first.items():
         np.testing.assert_array_equal(again[name], array)
