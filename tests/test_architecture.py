@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1611,
     "script": 1532,
     "solvers": 12900,
-    "symbolic": 5225,
+    "symbolic": 5230,
     "utils": 296,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

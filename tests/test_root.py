@@ -398,6 +398,7 @@ def test_a_start_that_is_not_finite_is_named_with_its_place() -> None:
         "  y = 2*x; x + log(y) = 1\n               ^^^^^^\n"
         "  hint: start at values where the equation is finite, with --at\n[exit code 1]\n"
     )
+    assert "error: the start is not finite\n" in run('autodiff root "x > 2" --at x=-inf')
 
 
 def test_a_table_for_latex() -> None:

@@ -155,4 +155,5 @@ def format_of(command: Command) -> str:
     if "--json" in args:  # unless it is the value of another option
         alone = (not before.startswith("--") or "=" in before for before, arg in pairwise(["", *args]) if arg == "--json")
         return "json" if any(alone) else ""
-    return found[-1] if found else "csv" if command.name == "map" else "" if command.name == "export" else "table"
+    in_rows = command.name == "map" or (command.name == "root" and command.files)
+    return found[-1] if found else "csv" if in_rows else "" if command.name == "export" else "table"

@@ -107,9 +107,11 @@ class RootProblem:
         return Point(self.system, x)
 
     def check_finite(self, x: Vector) -> None:
-        """Raise ``NotSolved``, with its place in the expression, if a residual is nan or infinite at the start."""
+        """Raise ``NotSolved``, with its place in the expression, if a residual or the start is nan or infinite."""
         if np.isfinite(self.system.values(x)).all():
-            return
+            if np.isfinite(x).all():
+                return
+            raise NotSolved("the start is not finite", hint=f"give each unknown a finite start with {setting('at', 'x=1')}")
         for i in range(len(self.parsed.equations)):
             evaluation = self.system.evaluation(i, x)
             if not np.isfinite(evaluation.output._data).all():
