@@ -24,6 +24,11 @@ from autodiff_cli.errors import AutodiffError, FileError, UsageError
 from autodiff_cli.language.limited_reading import display_name
 from autodiff_cli.lazy import library
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
@@ -177,6 +182,17 @@ def remove_folder(path: str) -> None:
         if not os.path.exists(path):
             return
         time.sleep(pause)
+
+
+def try_lock(file: BinaryIO) -> bool:
+    """Lock a file until it is closed; return ``False`` if another process has locked it, and ``True`` where locks do not exist."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except AttributeError:  # on Windows, where ``fcntl`` is ``None``
+        return True
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

@@ -32,7 +32,7 @@ KNOWN = {
     "the error of a function of intervals": ("solvers/intervals/interval.py", "ULPS = 4", "ULPS = 1"),
     "a run goes on with another form of rows": (
         "data/parts/run_directory.py",
-        '[whole["form"], whole["bare"], template]',
+        '[job_facts["form"], job_facts["bare"], template]',
         "[template]",
     ),
     "an aligned matrix without room": ("report/table.py", "0 < width < max(map(len, lines))", "False"),

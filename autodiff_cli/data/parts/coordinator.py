@@ -47,10 +47,14 @@ class PartSettings:
     resume: bool = False
 
     def connected(self, tell: scheduler.Tell) -> AbstractContextManager[Results]:
-        """Return the function that calls a function for many arguments, on a cluster or in threads; the caller closes it."""
+        """Return a context of the function that makes calls on the cluster, or in threads; ``tell`` shows notes on the cluster."""
         if self.cluster is not None:
             return scheduler.connected(self.cluster, self.workers, tell)
-        return nullcontext(lambda function, calls: ordered(lambda call: function(*call), calls, self.workers))
+        return nullcontext(self._results_of_threads)
+
+    def _results_of_threads(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Generator[Any]:
+        """Call a function for each tuple of arguments in threads, and yield the results in order."""
+        return ordered(lambda arguments: function(*arguments), calls, self.workers)
 
 
 def run(
@@ -66,11 +70,10 @@ def run(
     """Compute a task for every row of the input files and write the results.
 
     Args:
-        task, program, inputs, tick: see ``pipeline.run``.
+        task, program, inputs: the computation for each row, its compiled form, and the input files.
         target: the output file, or ``None`` for standard output; a folder or template to write one file per partition.
-        style: the output style.
-        settings: the settings of the evaluation in parts.
-        tell: the function that shows a note to the user at once.
+        style, settings: the output style, and the settings of the evaluation in parts.
+        tick, tell: the functions that report progress, and show a note to the user at once.
 
     Raises:
         AutodiffError: if any row fails; the error describes the first such row, and nothing is written.  After a lost
@@ -80,8 +83,8 @@ def run(
     with closing(reader(inputs[0])) as source, output.terminable():
         settle(program, source, inputs)
         if isinstance(program, Program):
-            task = replace(task, engine=program.engine)
-        elif settings.cluster is None:  # threads would wait for each other
+            task = replace(task, engine=program.engine)  # the engine that was chosen for all workers
+        elif settings.cluster is None:  # each row is evaluated in Python, and threads would wait for each other
             settings = replace(settings, workers=1)
         job = Job(task, inputs[0].title, source.columns, style.format.name, dict(style.head), style.bare)
         first = RowMap(task, program, source.columns, job.first)
@@ -91,26 +94,22 @@ def run(
 
 def _check_files(task: Task, inputs: Sequence[Input], target: str | None, style: OutputStyle, settings: PartSettings) -> None:
     """Raise ``UsageError`` for an input that is not a file, a format for display, or totals of rows in a folder."""
-    who = f"the output of many files '{target}'" if settings.cluster is None else setting("engine", "dask")
+    feature = f"the output of many files '{target}'" if settings.cluster is None else setting("engine", "dask")
     if style.format.for_people:
-        message = f"{who} cannot write the format {style.format.name}, which is for display only"
+        message = f"{feature} cannot write the format {style.format.name}, which is for display only"
         raise UsageError(message, hint="choose another format")
-    for path in (file.path for file in inputs):
-        if path is None or (not storage.is_url(path) and os.path.exists(path) and not os.path.isfile(path)):
-            raise UsageError(f"{who} reads files, but {display_name(path)} is not a file on disk", hint="name files")
+    for file in inputs:
+        path = file.path  # ``None`` for standard input
+        is_device = path is not None and not storage.is_url(path) and os.path.exists(path) and not os.path.isfile(path)
+        if path is None or is_device:
+            raise UsageError(f"{feature} reads files, but {display_name(path)} is not a file on disk", hint="name files")
     if task.total and output.is_folder(target):
         raise UsageError(f"'{target}' is a folder, but a {task.total} is one table", hint="name a file")
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run of a job.
-
-    Attributes:
-        job: the job.
-        first, source: the columns and the open reader of the first file.
-        inputs, settings, tick, tell: see ``run``.
-    """
+    """A run of a job: the columns and the open reader of the first file, and arguments of ``run``."""
 
     job: Job
     first: RowMap
@@ -121,54 +120,55 @@ class _Run:
     tell: scheduler.Tell
 
     def into_file(self, target: str | None) -> Tally:
-        """Write the rows of all partitions to one file."""
+        """Write the rows of all partitions to one file, or to standard output if ``target`` is ``None``; return their counts."""
         summary = Tally()
         out = writer(self.job.style)
         with self.settings.connected(self.tell) as results, writing(target, out, self.first, self.source):
-            for tally, encoded_rows in self._parts(self.job, results, ""):
+            for tally, encoded_rows in self._parts(self.job, results):
                 for rows in encoded_rows:
                     out.write(rows)
                 summary.add(tally)
         return summary
 
     def into_folder(self, target: str) -> Tally:
-        """Let the workers write a file for each partition, in a new run or in one that continues another."""
+        """Let the workers write a file for each partition, in a new run or in one that continues another; return the counts."""
         folder, template = output.split(target, self.job.form)
         facts = run_directory.facts_of(self.job, self.inputs, template, self.settings.most)
+        summary = Tally()
         with (
             run_directory.in_folder(target, self.job.form, facts, self.settings.resume) as directory,
             self.settings.connected(self.tell) as results,
         ):
-            job, summary = replace(self.job, folder=directory._replace(types=self._types())), Tally()
+            job = replace(self.job, folder=directory._replace(types=self._types()))
             for tally, _ in self._parts(job, results, storage.join(folder, template)):
                 summary.add(tally)
         return summary
 
-    def _parts(self, job: Job, results: Results, path: str) -> Iterator[Part]:
-        """Yield what a worker returns for each partition, in row order, and report the progress.
+    def _parts(self, job: Job, results: Results, template: str = "") -> Iterator[Part]:
+        """Let workers compute the partitions; yield the counts and rows of each in row order, and report the progress.
 
-        ``path`` is that of the output files, with ``*`` for the number of the partition, and empty without such files.
+        ``template`` is the path of the output files, with ``*`` for the number of the partition; empty if workers return the rows.
         """
         files = [replace(file, path=storage.absolute(str(file.path)), name=file.title) for file in self.inputs]
         partitions = [*chain.from_iterable(results(split, [(file, self.settings.most) for file in files]))]
         digits = max(_LEAST_DIGITS, len(str(len(partitions) - 1)))
         text = job.text()
-        calls = [(text, partition, path.replace("*", f"{i:0{digits}}")) for i, partition in enumerate(partitions)]
-        rows, size, whole = 0, 0, sum(partition.size for partition in partitions)
+        calls = [(text, partition, template.replace("*", f"{i:0{digits}}")) for i, partition in enumerate(partitions)]
+        rows, size, whole_size = 0, 0, sum(partition.size for partition in partitions)
         with closing(results(work, calls)) as parts:
-            for partition, part in zip(partitions, parts, strict=True):
-                yield part
-                rows += part[0].rows  # of its tally
+            for partition, (tally, encoded_rows) in zip(partitions, parts, strict=True):
+                yield tally, encoded_rows
+                rows += tally.rows
                 size += partition.size
-                self.tick(rows, size / whole if whole else None)
+                self.tick(rows, size / whole_size if whole_size else None)
 
     def _types(self) -> str:
-        """Return the column types, which follow from the first rows; see ``FolderRun.types``; empty for a text format."""
+        """Compute rows until they show the column types of a binary format, and return them; empty for other formats."""
         if not self.job.style.format.binary:
             return ""
         with closing(writer(self.job.style)) as out:
             out.begin(io.BytesIO(), self.first.copies, self.first.results, self.source)
-            for _, rows in encoded(self.first, self.source, out, 1):
+            for _, rows in encoded(self.first, self.source, out, threads=1):
                 out.write(rows)
                 if out.types():
                     break

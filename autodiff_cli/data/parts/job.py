@@ -25,7 +25,6 @@ from autodiff_cli.formats import FORMATS
 RECORD = ".done"
 """The suffix of the record of a finished part."""
 
-
 Part = tuple[Tally, Sequence[Any]]
 """What a worker returns for a partition: the counts of its rows, and the encoded rows unless it wrote them to a file."""
 
@@ -65,7 +64,7 @@ class Job:
     folder: FolderRun | None = None
 
     def text(self) -> str:
-        """Return the job as text, which contains no code."""
+        """Return the job as JSON for ``from_text``; the arrays among its values become lists."""
         facts = {"version": __version__, **asdict(self)}
         return json.dumps(facts, separators=(",", ":"), default=lambda array: array.tolist())
 
@@ -80,37 +79,41 @@ class Job:
         return OutputStyle(FORMATS[self.form], self.head, self.bare, total=self.task.total or "", strict=self.task.strict)
 
     def returned(self, partition: Input) -> Part:
-        """Return the rows of a partition; raise ``AutodiffError`` if a row fails."""
+        """Compute a partition, and return the counts of its rows and the encoded rows; raise ``AutodiffError`` if a row fails."""
         tally, parts = Tally(), []
         with closing(reader(partition)) as source, closing(self._writer(source)) as out:
-            out.begin(io.BytesIO(), self.mapping.copies, self.mapping.results, source)
-            for more, encoded_rows in encoded(self.mapping, source, out, 1):
+            out.begin(io.BytesIO(), self.mapping.copies, self.mapping.results, source)  # which is dropped: the client has the file
+            for more, encoded_rows in encoded(self.mapping, source, out, threads=1):
                 parts.append(out.without_slices(encoded_rows))
                 tally.add(more)
         return tally, parts
 
     def written(self, folder: FolderRun, partition: Input, path: str) -> Part:
-        """Write the file of a partition and the record of its counts, unless they exist; return the counts without rows.
+        """Write the file of a partition and the record of its counts, unless an earlier run did; return the counts without rows.
 
-        Raises:
-            AutodiffError: if a row fails; the file is then not written.
+        A row that fails raises ``AutodiffError``, and the end of the run ``ClusterError``; the file is then not written.
         """
         record = storage.join(os.path.dirname(folder.running), f"{os.path.basename(path)}.{folder.job}{RECORD}")
-        finished = storage.content(record)
-        if finished is not None and storage.exists(path):
-            return Tally(**json.loads(finished)), ()
-        tally = Tally()
-        with closing(reader(partition)) as source, writing(path, self._writer(source), self.mapping, source) as out:
-            for more, encoded_rows in encoded(self.mapping, source, out, 1):
-                out.write(encoded_rows)
-                tally.add(more)
-            if not storage.exists(folder.running):
-                raise ClusterError("the job was canceled")
+        counts = storage.content(record)
+        if counts is not None and storage.exists(path):
+            return Tally(**json.loads(counts)), ()
+        tally = self._write_file(folder, partition, path)
         output.write(record, json.dumps(asdict(tally)).encode())
         return tally, ()
 
+    def _write_file(self, folder: FolderRun, partition: Input, path: str) -> Tally:
+        """Compute a partition, write its output file, and return the counts; see ``written``."""
+        tally = Tally()
+        with closing(reader(partition)) as source, writing(path, self._writer(source), self.mapping, source) as out:
+            for more, encoded_rows in encoded(self.mapping, source, out, threads=1):
+                out.write(encoded_rows)
+                tally.add(more)
+            if not storage.exists(folder.running):  # an error here keeps ``writing`` from putting the file in its place
+                raise ClusterError("the job was canceled")
+        return tally
+
     def _writer(self, source: Reader) -> Writer:
-        """Return a writer for the rows of a file, which must have the columns of the first file."""
+        """Return a writer with the column types of the run for a file, whose columns must be those of the first file."""
         out = writer(self.style)
         if self.folder is not None and self.folder.types:
             out.take_types(base64.b64decode(self.folder.types))
@@ -120,26 +123,23 @@ class Job:
 
 @lru_cache(maxsize=4)
 def from_text(text: str) -> Job:
-    """Return a job from its text, once per worker; raise ``ClusterError`` if another version of autodiff wrote the text."""
+    """Return the job that ``Job.text`` wrote, once per worker; raise ``ClusterError`` if another version of autodiff wrote it."""
     facts = json.loads(text)
     version = facts.pop("version")
     if version != __version__:
         hint = "install the same version on all machines"
         raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
-    folder = facts["folder"] and FolderRun(*facts["folder"])  # a list in JSON
-    return Job(**{**facts, "task": Task(**facts["task"]), "folder": folder})
+    facts["task"] = Task(**facts["task"])
+    if facts["folder"] is not None:
+        facts["folder"] = FolderRun(*facts["folder"])  # JSON has a list for a tuple
+    return Job(**facts)
 
 
 def work(text: str, partition: Input, path: str) -> Part:
-    """Compute one partition of a job; a worker calls this function.
+    """Compute one partition of a job, and return its counts and rows; the client calls this function on the workers.
 
-    Args:
-        text: the job.
-        partition: the partition.
-        path: the path of its output file; empty if the client writes one file.
-
-    Raises:
-        AutodiffError: if a row fails, or a file cannot be read or written.
+    The arguments are the job as text, the partition, and the path of its output file, which is empty if the client writes one file.
+    A row that fails, or a file that cannot be read or written, raises ``AutodiffError``.
     """
     job = from_text(text)
     try:

@@ -32,20 +32,22 @@ Cuts = list[tuple[int, int]]
 
 
 def split(file: Input, most: int) -> list[Input]:
-    """Return the partitions of a file in row order; an invalid file is one partition, whose worker reports the error.
+    """Return the partitions of a file in row order.
 
-    A partition has at most ``most`` bytes, but lines and row groups are not split.
+    A partition has at most ``most`` bytes, but lines and row groups are not split.  A file that cannot be divided is one partition,
+    and so is an invalid file, whose worker reports the error.
     """
-    path, unit = str(file.path), file.format.unit
+    path = str(file.path)
     size = storage.size_of(path) or 0
     whole = replace(file, size=size)
-    if not unit or size <= most or (unit == "rows" and storage.is_url(path)):  # which would be copied for each part
+    is_remote_array = file.format.unit == "rows" and storage.is_url(path)  # each partition would copy it as a whole
+    if not file.format.unit or size <= most or is_remote_array:
         return [whole]
     try:
         with closing(inputs.reader(replace(file, values={}))) as reader:
-            if not reader.total:  # a compressed file
+            if not reader.total:  # the size of a compressed file is unknown
                 return [whole]
-            cuts = _cuts(reader, path, file, max(1, most if unit == "lines" else most * reader.total // size))  # bytes or rows
+            cuts = _cuts(reader, file, size, most)
     except (AutodiffError, OSError):
         return [whole]
     end, _ = cuts[-1]
@@ -61,24 +63,27 @@ def split(file: Input, most: int) -> list[Input]:
     ]
 
 
-def _cuts(reader: Reader, path: str, file: Input, most: int) -> Cuts:
-    """Return where a file is cut, so that a partition has at most ``most`` bytes of text, or rows of another format."""
+def _cuts(reader: Reader, file: Input, size: int, most: int) -> Cuts:
+    """Return where a file of ``size`` bytes is cut, so that a partition has about ``most`` bytes, in the unit of its format."""
     if file.format.unit == "lines":
-        return _line_cuts(path, file.format.delimiter, cast("TextReader", reader).line, most)
+        return _line_cuts(str(file.path), file.format.delimiter, cast("TextReader", reader).line, most)
+    rows = reader.total or 0
+    most_rows = max(1, most * rows // size)
     if file.format.unit == "groups":
         groups = range(reader.metadata.num_row_groups)
-        return _group_cuts([reader.metadata.row_group(i).num_rows for i in groups], most)
-    rows = reader.total or 0
-    return [*((start, start + 1) for start in range(0, rows, most)), (rows, rows + 1)]
+        return _group_cuts([reader.metadata.row_group(i).num_rows for i in groups], most_rows)
+    starts = [*range(0, rows, most_rows), rows]
+    return [(start, start + 1) for start in starts]  # rows are numbered from 1
 
 
 def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
     """Return where a text file is cut: at the first end of a line after every ``most`` bytes.
 
-    It is not cut if a cell may contain a newline; without a delimiter, none does.  The header, which ends before the number
-    ``line`` of a line, is not cut.
+    It is not cut before ``line``, the number of the first line after the header, and not at all if a quoted cell may contain a
+    newline; without a delimiter, the lines are JSON, and there are no such cells.
     """
-    cuts, position, number, is_whole_rows = [(0, 1)], 0, 1, True
+    cuts, is_whole_rows = [], True
+    position, number = 0, 1  # the bytes that were read, and the number of the line that follows them
     due = most  # the position after which the next cut is made
     with storage.opened(path) as file:
         while data := file.read(max(1, min(_STEP, due - position))) + file.readline(LONGEST):
@@ -90,17 +95,19 @@ def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
             if position >= due and number >= line:
                 cuts.append((position, number))
                 due = position + most
-    inner = [cut for cut in cuts[1:] if is_whole_rows and cut[0] < position]
-    return [(0, 1), *inner, (position, number)]
+    end = (position, number)
+    inner = [cut for cut in cuts if cut != end] if is_whole_rows else []
+    return [(0, 1), *inner, end]
 
 
 def _group_cuts(counts: list[int], most: int) -> Cuts:
-    """Return where a Parquet file is cut, given the numbers of rows of its groups, and the most rows of several groups together."""
-    cuts, row = [(0, 1)], 1  # the number of the first row of the next group
+    """Return where a Parquet file is cut; ``counts`` are the rows of its groups, of which several have ``most`` rows together."""
+    cuts = [(0, 1)]
+    first = row = 1  # the numbers of the first row of the current partition, and of the next group
     for i, count in enumerate(counts):
-        first = cuts[-1][1]
         has_groups = row > first
         if has_groups and row + count - first > most:
             cuts.append((i, row))
+            first = row
         row += count
     return [*cuts, (len(counts), row)]

@@ -9,9 +9,9 @@ import fnmatch
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import Any
 
 from autodiff_cli.data import output, storage
 from autodiff_cli.data.parts.job import RECORD, FolderRun, Job
@@ -20,11 +20,8 @@ from autodiff_cli.data.row_blocks import Input
 from autodiff_cli.errors import AutodiffError, ClusterError, FileError, MissingPackage, setting
 from autodiff_cli.language.limited_reading import display_name
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
+_DESCRIPTION = "job.json"
+"""The name of the file with the facts of a run in its hidden folder."""
 _RUNNING = ".run"
 """The suffix of the file that a run holds in its hidden folder."""
 _PASSING = (FileError, ClusterError, MissingPackage)
@@ -41,26 +38,22 @@ Facts = dict[str, Any]
 def facts_of(job: Job, inputs: Sequence[Input], template: str, most: int) -> Facts:
     """Return what determines the output files of a run; see ``Facts``.
 
-    Args:
-        job: the job, before the run has a folder.
-        inputs: the input files.
-        template: the template of the names of the output files.
-        most: the maximum number of bytes of a partition.
-
-    Raises:
-        FileError: if an input file cannot be read.
+    ``template`` is that of the names of the output files, and ``most`` the maximum number of bytes of a partition.  An input file
+    that cannot be read raises ``FileError``.
     """
-    whole = json.loads(job.text())
-    paths = [str(file.path) for file in inputs]
-    stamps = ordered(storage.stamp, paths, _REQUESTS if any(map(storage.is_url, paths)) else 1)
+    job_facts = json.loads(job.text())
+    names = [str(file.path) for file in inputs]
+    paths = list(map(storage.absolute, names))
+    stamps = ordered(storage.stamp, names, _REQUESTS if any(map(storage.is_url, names)) else 1)  # which show changes of the files
+    columns = inputs[0].columns  # ``None`` if the files have names
     return {
-        "the version of autodiff": whole["version"],
-        "the list of input files": list(map(storage.absolute, paths)),
-        **dict(zip(map(display_name, map(storage.absolute, paths)), stamps, strict=True)),
-        **{_SETTINGS.get(name, setting(name)): value for name, value in whole["task"].items()},
+        "the version of autodiff": job_facts["version"],
+        "the list of input files": paths,
+        **dict(zip(map(display_name, paths), stamps, strict=True)),
+        **{_SETTINGS.get(name, setting(name)): value for name, value in job_facts["task"].items()},
         setting("input_format"): inputs[0].style,
-        setting("columns"): inputs[0].columns and list(inputs[0].columns),
-        "the format or the header of the output": [whole["form"], whole["bare"], template],
+        setting("columns"): None if columns is None else list(columns),
+        "the format or the header of the output": [job_facts["form"], job_facts["bare"], template],
         setting("partition_bytes"): most,
     }
 
@@ -71,11 +64,8 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
 
     At exit, the hidden folder is removed, unless the run can be continued.  An error of a row also removes the output files.
 
-    Args:
-        target: the output: ``out/`` or ``out/*.csv``.
-        form: the format of the output files.
-        facts: what determines the output files.
-        resume: whether to continue an unfinished run.
+    ``target`` is ``out/`` or ``out/*.csv``, ``form`` the format of the files, ``facts`` what determines them, and ``resume``
+    whether an unfinished run is continued.
 
     Raises:
         FileError: if there is an unfinished run and ``resume`` is false, or it wrote other files; if another run is writing to
@@ -83,34 +73,39 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
     """
     folder, template = output.split(target, form)
     hidden = storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished")
-    description, content = storage.join(hidden, "job.json"), json.dumps(facts).encode()
+    description, content = storage.join(hidden, _DESCRIPTION), json.dumps(facts).encode()
     unfinished = storage.content(description)
     if unfinished is None:
         _check_no_files(target, folder, template, resume)
-    with _folder_at(folder, target), ExitStack() as held:
-        running = held.enter_context(_running(hidden, target))
+    with _folder_at(folder, target), ExitStack() as lock:
+        running = lock.enter_context(_running(hidden, target))
         if unfinished is not None:
             _check_continued(unfinished, facts, target, hidden, resume)
-        continues = True  # whether a later run can continue this one
+        can_continue = True  # also after an interruption, which is not an ``AutodiffError``
         try:
             output.write(description, content)
             yield FolderRun(running, sha256(content).hexdigest()[:16])
-            continues = False
+            can_continue = False  # the run is finished
         except AutodiffError as error:
-            continues = type(error) in _PASSING
-            if not continues:
-                held.close()  # so that workers stop before the files are removed
+            can_continue = type(error) in _PASSING
+            if not can_continue:
+                lock.close()  # so that workers stop before the files are removed
                 _remove_files(folder, template)
             elif error.hint is None and _has_records(hidden):
                 error.hint = f"continue the run with {setting('resume')}"
             raise
         finally:
             with output.undisturbed():
-                held.close()
-                if not (continues and _has_records(hidden)):
-                    storage.remove(description)  # first of all, so that a later run cannot continue without records
-                    storage.remove_folder(hidden)
-                    _remove_files(folder, f".{template}.*.tmp")  # what killed workers left
+                lock.close()
+                if not (can_continue and _has_records(hidden)):
+                    _remove_traces(hidden, folder, template)
+
+
+def _remove_traces(hidden: str, folder: str, template: str) -> None:
+    """Remove the hidden folder of a run, and the temporary files that killed workers left beside the output files."""
+    storage.remove(storage.join(hidden, _DESCRIPTION))  # first of all, so that a later run cannot continue without records
+    storage.remove_folder(hidden)
+    _remove_files(folder, f".{template}.*.tmp")
 
 
 @contextmanager
@@ -130,38 +125,35 @@ def _folder_at(folder: str, target: str) -> Iterator[None]:
 
 @contextmanager
 def _running(hidden: str, target: str) -> Iterator[str]:
-    """Hold a locked file in the hidden folder, whose path is yielded; remove the files of killed runs, which are not locked.
+    """Make a file in the hidden folder that shows that this run goes on, yield its path, and remove it at exit.
 
-    A locked file of another run, which goes on, raises ``FileError``.  An object store does not know whether another run goes on;
-    there, that run ends, because its file is removed.
+    On a disk, the file is locked, and that of another run raises ``FileError``.  An object store does not have locks: a run there
+    ends the other runs by removing their files.
     """
     running = storage.join(hidden, f"{os.urandom(4).hex()}{_RUNNING}")
-    with ExitStack() as held:
+    with ExitStack() as resources:
         if storage.is_url(hidden):
             output.write(running, b"")
         else:
             os.makedirs(hidden, exist_ok=True)
-            _try_lock(held.enter_context(open(running, "xb")))
-        held.callback(storage.remove, running)
-        names = fnmatch.filter(storage.names(hidden), f"*{_RUNNING}")
-        for path in {storage.join(hidden, name) for name in names} - {running}:
-            with nullcontext() if storage.is_url(path) else open(path, "r+b") as file:
-                if file is not None and not _try_lock(file):
-                    hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
-                    raise FileError(f"another run is writing to '{target}'", hint=hint)
-            storage.remove(path)
+            storage.try_lock(resources.enter_context(open(running, "xb")))
+        resources.callback(storage.remove, running)
+        for name in fnmatch.filter(storage.names(hidden), f"*{_RUNNING}"):
+            path = storage.join(hidden, name)
+            if path != running:
+                _check_ended(path, target)
+                storage.remove(path)
         yield running
 
 
-def _try_lock(file: BinaryIO) -> bool:
-    """Lock a file until it is closed, and return whether it was not locked; without locks (on Windows), no file is."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except AttributeError:
-        return True
-    except OSError:
-        return False
-    return True
+def _check_ended(path: str, target: str) -> None:
+    """Raise ``FileError`` if the run that holds the file at ``path`` goes on; of one in an object store, this is not known."""
+    if storage.is_url(path):
+        return
+    with open(path, "r+b") as file:
+        if not storage.try_lock(file):
+            hint = f"wait until it is finished; if it is not running any more, remove '{path}'"
+            raise FileError(f"another run is writing to '{target}'", hint=hint)
 
 
 def _has_records(hidden: str) -> bool:
@@ -181,17 +173,17 @@ def _check_no_files(target: str, folder: str, template: str, resume: bool) -> No
         raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
     existing = sorted(fnmatch.filter(storage.names(folder), template))
     if existing:
-        why = "has no unfinished run, but" if resume else "already has"
-        raise FileError(f"'{target}' {why} files, such as '{existing[0]}'", hint="remove the files, or name another folder")
+        verb = "has no unfinished run, but" if resume else "already has"
+        raise FileError(f"'{target}' {verb} files, such as '{existing[0]}'", hint="remove the files, or name another folder")
 
 
 def _check_continued(description: bytes, facts: Facts, target: str, hidden: str, resume: bool) -> None:
-    """Raise ``FileError`` if an unfinished run, which ``description`` describes, is not continued or writes other files."""
+    """Raise ``FileError`` if ``resume`` is false, or an unfinished run, whose facts are the JSON ``description``, has others."""
     if not resume:
         hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{hidden}'"
         raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)
     before = json.loads(description)
-    changed = next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None)
-    if changed is not None:
-        hint = "repeat the command of this run with the same input files, or write to another folder"
-        raise FileError(f"cannot continue the unfinished run in '{target}': {changed} has changed", hint=hint)
+    for name in {**before, **facts}:
+        if before.get(name) != facts.get(name):
+            hint = "repeat the command of this run with the same input files, or write to another folder"
+            raise FileError(f"cannot continue the unfinished run in '{target}': {name} has changed", hint=hint)

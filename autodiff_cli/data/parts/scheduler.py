@@ -39,7 +39,7 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
 
     Args:
         address: the address of a scheduler; ``dask`` for a new cluster on this machine.
-        workers: the number of worker processes of a new cluster.
+        workers: the number of worker processes of a new cluster; another cluster has its own.
         tell: the function that shows a note on the cluster to the user.
 
     Raises:
@@ -58,7 +58,7 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
             warnings.simplefilter("always")
             client = _new_cluster(workers, opened) if address == "dask" else _client(address, where)
             opened.callback(_close, client)
-        if any("version" in str(warning.message).lower() for warning in caught):
+        if any("version" in str(warning.message).lower() for warning in caught):  # Dask warns of different versions
             tell(_OTHER_VERSIONS)
         if not client.scheduler_info()["workers"]:
             tell("the scheduler does not have workers yet; waiting for workers")
@@ -103,13 +103,13 @@ def _close(part: Any) -> None:
 
 
 async def _connect_once(address: str) -> None:
-    """Connect once with a timeout, because the Dask client would wait for a connection forever."""
+    """Connect once with a timeout, because the Dask client would wait forever; a wrong address is a ``ValueError``."""
     from distributed import Security
     from distributed.comm import connect
 
-    secured = Security().get_connection_args("client")
-    comm = await asyncio.wait_for(connect(address, timeout=TIMEOUT, **secured), TIMEOUT)
-    await comm.close()
+    encryption = Security().get_connection_args("client")  # from the configuration of Dask
+    connection = await asyncio.wait_for(connect(address, timeout=TIMEOUT, **encryption), TIMEOUT)
+    await connection.close()
 
 
 def local_cluster(workers: int) -> Any:
@@ -143,13 +143,14 @@ def _results(
 ) -> Generator[Result]:
     """Call a function for each tuple of arguments on the workers of a cluster, named ``where``, and yield the results in order.
 
-    If a call fails, later calls are canceled.  Only some results are in the memory of the workers at a time.
+    If a call fails, later calls are canceled; a failure that is not an ``AutodiffError`` becomes a ``ClusterError``.  Only some
+    results are in the memory of the workers at a time.
     """
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
     try:
-        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))  # a thread does not wait for its next call
+        ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))  # 3 for a thread, which does not wait for its next call
         yield from in_order(lambda values: client.submit(function, *values, pure=False), arguments, ahead)
     except AutodiffError:
         raise
