@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
 
 from autodiff_cli.cli.commands import COMMANDS, CONTEXT, cli
+
+if TYPE_CHECKING:
+    from autodiff_cli.autograd.primitives.registry import FunctionInfo
 
 Items = list[CompletionItem[str]]
 
@@ -28,17 +31,17 @@ _NAMES = ("wrt", "inputs", "retain_grad", "fix", "share", "sensitivity")
 """The options whose value is a list of names from the expression."""
 
 
-@dataclass
-class _Line:
-    """The complete words of a command line: arguments, values by option, and the option whose value is ``waiting`` to be typed."""
+class _Line(NamedTuple):
+    """A command line before the cursor: the parameters of its command, and their values by name, which may be ``None`` or empty."""
 
-    positional: list[str] = field(default_factory=list)
-    options: dict[str, list[str]] = field(default_factory=dict)
-    waiting: click.Option | None = None
+    parameters: Sequence[click.Parameter]
+    values: Mapping[str, Any]
 
     @property
     def expression(self) -> str:
-        return self.positional[0] if self.positional else ""
+        """The first argument; empty if it is not typed yet."""
+        names = [str(parameter.name) for parameter in self.parameters if isinstance(parameter, click.Argument)]
+        return (self.values.get(names[0]) if names else None) or ""
 
 
 def completions(args: Sequence[str], incomplete: str) -> Items:
@@ -51,67 +54,42 @@ def completions(args: Sequence[str], incomplete: str) -> Items:
     Completions that end with ``(``, ``=``, ``,`` or ``/`` are incomplete: the user continues to type after them.
     """
     context = click.Context(cli, info_name="autodiff", resilient_parsing=True, **CONTEXT)
+    if not args and incomplete.startswith("-"):
+        return click.Command.shell_complete(cli, context, incomplete)
     if not args:
-        if incomplete.startswith("-"):
-            return _parameter_completions(cli.get_params(context), [], incomplete)
         return _with_prefix(incomplete, [*COMMANDS.items(), ("help", "Describe a command.")])
     if args == ["help"]:
         return _with_prefix(incomplete, COMMANDS.items())
     command = cli.get_command(context, args[0])
-    if command is None:
-        return []
-    return _parameter_completions(command.get_params(context), args[1:], incomplete)
+    return [] if command is None else _parameter_completions(command, args[0], args[1:], incomplete)
 
 
-def _parameter_completions(parameters: Sequence[click.Parameter], args: Sequence[str], incomplete: str) -> Items:
-    """Return the completions of a word after the name of a command, which has these options and arguments."""
-    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
-    by_name = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
-    line = _parsed_line(args, by_name)
-    name, equals, value = incomplete.partition("=")
-    if line.waiting is not None:
-        return _values(line.waiting, incomplete, line)
-    if equals and name in by_name:
-        return [_prefixed(item, f"{name}=") for item in _values(by_name[name], value, line)]
-    result = _option_names(options, incomplete, line) if incomplete.startswith("-") else []
-    arguments = [parameter for parameter in parameters if isinstance(parameter, click.Argument)]
-    taken = len(line.positional)
-    if not result and arguments and (taken < len(arguments) or arguments[-1].nargs == -1):  # -1: any number
-        return _values(arguments[min(taken, len(arguments) - 1)], incomplete, line)
-    return result if incomplete else _option_names(options, "--", line)
+def _parameter_completions(command: click.Command, name: str, args: Sequence[str], incomplete: str) -> Items:
+    """Return the completions of a word after the name of a command and ``args``: values, or the names of options."""
+    parameters = command.get_params(click.Context(command))
+    by_name = {name: each for each in parameters if isinstance(each, click.Option) for name in (*each.opts, *each.secondary_opts)}
+    waiting = by_name.get(args[-1]) if args else None
+    if waiting is not None and not waiting.is_flag and not waiting.count:  # the word is the value of this option
+        return _values(waiting, incomplete, _Line(parameters, _parsed(command, name, args[:-1]).params))
+    context = _parsed(command, name, args)
+    line = _Line(parameters, context.params)
+    option, equals, value = incomplete.partition("=")
+    if equals and option in by_name:
+        return [_prefixed(item, f"{option}=") for item in _values(by_name[option], value, line)]
+    option_names = click.Command.shell_complete(command, context, incomplete or "--")
+    if option_names and incomplete:
+        return option_names
+    for each in parameters:
+        is_open = each.nargs == -1 or not context.params.get(str(each.name))  # -1: any number of words
+        if isinstance(each, click.Argument) and is_open:
+            return _values(each, incomplete, line)
+    return [] if incomplete else option_names
 
 
-def _parsed_line(args: Sequence[str], by_name: Mapping[str, click.Option]) -> _Line:
-    """Group the words before the cursor into arguments and options; ``by_name`` has the options of the command."""
-    line = _Line()
-    words = iter(args)
-    for word in words:
-        name, equals, value = word.partition("=")
-        option = by_name.get(name)
-        if option is None:
-            line.positional.append(word)
-            continue
-        values = line.options.setdefault(str(option.name), [])
-        if equals:
-            values.append(value)
-        elif not option.is_flag and not option.count:
-            following = next(words, None)
-            if following is None:
-                line.waiting = option
-            else:
-                values.append(following)
-    return line
-
-
-def _option_names(options: Iterable[click.Option], incomplete: str, line: _Line) -> Items:
-    """Return the names of options that begin as the typed word does, without those that the line has already."""
-    return [
-        CompletionItem(name, help=option.help)
-        for option in options
-        if not option.hidden and (option.multiple or option.name not in line.options)
-        for name in (*option.opts, *option.secondary_opts)
-        if name.startswith(incomplete)
-    ]
+def _parsed(command: click.Command, name: str, args: Sequence[str]) -> click.Context:
+    """Return the context of a command line as click parses it, without checks of the values and without their conversion."""
+    with command.make_context(name, [*args], resilient_parsing=True) as context:
+        return context
 
 
 def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
@@ -121,27 +99,30 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
         return _with_prefix(incomplete, parameter.type.choices)
     if parameter.name in _NAMES:
         every = ["all"] if "all" in metavar else []
-        return _last_of_list(incomplete, [*every, *_variables(line)])
-    if metavar.strip("[]. ").partition("|")[0].upper() in ("FILE", "FILES"):  # as in [FILE]...
+        return _last_of_list(incomplete, [*every, *_variables(line.expression, line)])
+    first_word = metavar.strip("[]. ").partition("|")[0].upper()  # of a metavar such as [FILE]... or FILE|x=0:10
+    if first_word in ("FILE", "FILES"):
         return _files(incomplete)
     if metavar == "EXPR" and incomplete.startswith("@"):
         return _files(incomplete[1:], "@")
     if metavar == "EXPR":
-        return _function_names(incomplete, _names_in_scope(incomplete, line))
+        return _names_in_expression(incomplete, _names_in_scope(incomplete, line))
     if metavar.startswith("NAME="):
         return _bindings(incomplete, line)
+    if parameter.name == "words":  # of the command ``functions``
+        return [CompletionItem(name, help=function.summary) for name, function in _functions(incomplete)]
     if isinstance(parameter, click.Argument):
-        return _function_names(incomplete, call="") if parameter.name == "words" else []
+        return []
     return _choices(metavar, getattr(parameter, "help", None) or "", incomplete)
 
 
 def _choices(metavar: str, help_text: str, incomplete: str) -> Items:
     """Return the completions among the values that the help text lists, or that the metavar separates by ``|`` or commas."""
     listed = _LISTED.search(help_text)
-    if metavar in ("NAME", "CODEC") and listed:
+    if metavar == "NAME" and listed:
         return _with_prefix(incomplete, listed.group().split(", "))
     words = re.split("[|,]", metavar.partition("[")[0])  # without an optional part such as [:SCALE]
-    choices = [word for word in words if len(words) > 1 and _CHOICE.fullmatch(word)]
+    choices = [word for word in words if _CHOICE.fullmatch(word)] if len(words) > 1 else []
     return _last_of_list(incomplete, choices) if "," in metavar else _with_prefix(incomplete, choices)
 
 
@@ -162,35 +143,37 @@ def _prefixed(item: CompletionItem[str], prefix: str) -> CompletionItem[str]:
     return CompletionItem(prefix + item.value, help=item.help, signature=item.signature and prefix + item.signature)
 
 
-def _function_names(text: str, names: Iterable[str] = (), call: str = "(") -> Items:
-    """Return the functions, constants and ``names`` that complete the last word of an expression.
-
-    ``call`` is written after the name of a function; if it is empty, the whole text is the beginning of such a name.
-    """
+def _functions(begun: str) -> list[tuple[str, FunctionInfo]]:
+    """Return the functions of the language by each name that begins with a text."""
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
+
+    return [(name, FUNCTIONS[name]) for name in sorted(FUNCTIONS) if name.startswith(begun) and not name.startswith("_")]
+
+
+def _names_in_expression(text: str, names: Iterable[str] = ()) -> Items:
+    """Return the functions, constants and ``names`` that complete the last word of an expression, or only names without a word."""
     from autodiff_cli.evaluation.names import CONSTANTS
 
     matched = _WORD.search(text)
-    word = matched.group() if matched else ("" if call else text)
-    before = text[: len(text) - len(word)]
+    if matched is None:  # all functions would be too many
+        can_follow = not text.endswith(".") and not _NUMBER_OR_END.search(text)
+        return [CompletionItem(text + name) for name in names] if can_follow else []
+    word, before = matched.group(), text[: matched.start()]
     is_method = before.endswith(".")
-    if call and not word:  # all functions would be too many
-        return [] if is_method or _NUMBER_OR_END.search(text) else [CompletionItem(before + name) for name in names]
     items = []
-    for name, op in sorted(FUNCTIONS.items()):
-        if name.startswith(word) and not name.startswith("_") and (op.tensors or not is_method):
-            signature = before + name + op.signature[len(op.name) :] if call else ""
-            items.append(CompletionItem(before + name + call, help=op.summary, signature=signature))
-    if call and not is_method:
+    for name, function in _functions(word):
+        if function.tensors or not is_method:
+            parameters = function.signature[len(function.name) :]
+            items.append(CompletionItem(f"{before}{name}(", help=function.summary, signature=before + name + parameters))
+    if not is_method:
         items += [_prefixed(item, before) for item in _with_prefix(word, [*names, *CONSTANTS])]
     return items
 
 
 def _names_in_scope(text: str, line: _Line) -> list[str]:
     """Return the names of an expression up to its last word, which is being typed, and those with values."""
-    before = replace(line, positional=[_WORD.sub("", text)])
-    return list(dict.fromkeys([*_assigned_names(text), *_variables(before)]))
+    return list(dict.fromkeys([*_assigned_names(text), *_variables(_WORD.sub("", text), line)]))
 
 
 def _assigned_names(text: str) -> list[str]:
@@ -198,35 +181,35 @@ def _assigned_names(text: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"(?:^|[;\n])\s*([^\W\d]\w*)\s*=(?!=)", text)))
 
 
-def _variables(line: _Line) -> list[str]:
+def _variables(expression: str, line: _Line) -> list[str]:
     """Return the names with values, then the other names in the expression that are not functions or constants."""
     from autodiff_cli import ops  # noqa: F401
     from autodiff_cli.autograd.primitives.registry import FUNCTIONS
     from autodiff_cli.evaluation.bindings import RESERVED
     from autodiff_cli.evaluation.names import CONSTANTS
 
-    words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", line.expression)  # neither members nor called
+    words = re.findall(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()", expression)  # neither members nor called
     known = {*FUNCTIONS, *CONSTANTS, *RESERVED}
     return list(dict.fromkeys([*_bound_names(line), *(word for word in words if word not in known)]))
 
 
 def _bound_names(line: _Line) -> list[str]:
     """Return the names that options give values to."""
-    texts = [text for option in ("at", "const", "over") for text in line.options.get(option, [])]
+    texts = [text for option in ("at", "const", "over") for text in line.values.get(option) or ()]
     return re.findall(r"(?:^|,)\s*([^\W\d]\w*)\s*=", "\n".join(texts), re.MULTILINE)
 
 
 def _bindings(incomplete: str, line: _Line) -> Items:
     """Return ``x=`` for each variable without a value; after ``x=``, return the functions or files that complete it."""
-    start = re.search(r"(?:^|,)([^\W\d]\w*)?$", incomplete)
-    if start:
-        begun = start.group(1) or ""
+    name_at_end = re.search(r"(?:^|,)([^\W\d]\w*)?$", incomplete)  # a name that begins, which may be empty
+    if name_at_end:
+        begun = name_at_end.group(1) or ""
         before = incomplete[: len(incomplete) - len(begun)]
         taken = {*_bound_names(line), *re.findall(r"(?:^|,)([^\W\d]\w*)=", before), *_assigned_names(line.expression)}
-        names = [name for name in _variables(line) if name.startswith(begun) and name not in taken]
+        names = [name for name in _variables(line.expression, line) if name.startswith(begun) and name not in taken]
         return [CompletionItem(f"{before}{name}=", signature=f"{before}{name}=1") for name in names]
     before, at, path = incomplete.rpartition("=@")
-    return _files(path, before + at) if at else _function_names(incomplete)
+    return _files(path, before + at) if at else _names_in_expression(incomplete)
 
 
 def _files(start: str, before: str = "") -> Items:

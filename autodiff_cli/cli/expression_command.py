@@ -42,7 +42,8 @@ class ExpressionCommand(Command):
         words = _grouped_words(args, takes_value, context, self.most)
         if self.most is None:  # the expression may look like an option, but a file does not
             words.unknown.extend(word for word in words.positional[1:] if re.fullmatch("-[A-Za-z]", word))
-        self._check(words, takes_value, context)
+        if not context.resilient_parsing:  # a line that is being completed may have errors
+            self._check(words, takes_value, context)
         return super().parse_args(context, [*words.options, "--", *words.positional, *words.unknown])
 
     def _check(self, words: _Words, takes_value: dict[str, bool], context: click.Context) -> None:
