@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Result(DerivativeResult):
-    """The result of ``evaluate``.
+    """The result of ``evaluate``, which sets the attributes of a new result.
 
     Attributes:
         value: the output, as a float or an array.
@@ -56,7 +56,7 @@ class Result(DerivativeResult):
 
     def content(self) -> Record:
         """Return the JSON object, in which verified numbers are marked, or replaced by texts with all digits."""
-        tensors = plain_records(row._asdict() for row in self.tensors) if self.command == "eval" else []
+        tensors = self._verified_tensors() if self.command == "eval" else []
         result: Record = {
             "expression": self.expression,
             "dtype": self.dtype,
@@ -68,15 +68,25 @@ class Result(DerivativeResult):
         if self.order >= 2:
             result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}
             result["derivatives"] = [
-                {"order": len(index), "wrt": list(index), "value": plain(value)} for index, value in self.derivatives.items()
+                {"order": len(index), "wrt": list(index), "value": self._digits_or_number(index, value)}
+                for index, value in self.derivatives.items()
             ]
-        if self.verified is not None:
-            for row in tensors:
-                self.verified.mark(row, "value", ("tensors", row["name"]))
-            for entry in result.get("derivatives", ()) if self.verified.digits is not None else ():
-                path = ("hessian" if entry["order"] == 2 else "derivatives", *entry["wrt"])
-                entry["value"] = self.verified.texts.get(path, entry["value"])
         return self.completed(result)
+
+    def _verified_tensors(self) -> list[Record]:
+        """Return a record for each tensor, with the correct digits of its value if they were requested."""
+        records = plain_records(row._asdict() for row in self.tensors)
+        if self.verified is not None:
+            for record in records:
+                self.verified.mark(record, "value", ("tensors", record["name"]))
+        return records
+
+    def _digits_or_number(self, index: Index, value: Any) -> Any:
+        """Return a derivative of order 2 or above as text with all requested digits, or as a number without a request."""
+        if self.verified is None or self.verified.digits is None:
+            return plain(value)
+        path = ("hessian" if len(index) == 2 else "derivatives", *index)
+        return self.verified.texts.get(path, plain(value))
 
     def numbers(self) -> list[tuple[str, Any]]:
         """Return the value and every derivative, each with the name that messages use for it."""
@@ -94,7 +104,8 @@ class Result(DerivativeResult):
             records = [{"name": f"d_{name}", "value": value} for name, value in content["grad"].items()]
         else:
             records = [{column: row[column] for column in COLUMNS} for row in content["tensors"]]
-        records += [{"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]} for entry in content.get("derivatives", ())]
+        for entry in content.get("derivatives", ()):  # those of order 2 and above
+            records.append({"name": "_".join(["d", *entry["wrt"]]), "value": entry["value"]})
         return self.beside(records)
 
     def lines(self) -> list[Record]:
@@ -159,46 +170,45 @@ def evaluate(
         AutodiffError: if the expression or an argument is invalid; the error contains the position in the expression and a hint.
     """
     _check_order(order, 1 if command == "grad" else 0, backward)
-    backward = 0 if order == 0 else backward
+    passes = 0 if order == 0 else backward  # ``None`` for one pass, if there is something to differentiate
     evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
     result = Result(command, expression, dtype, order)
     result.value = evaluation.output._data
-    first = evaluation.notes()
+    result.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
+    first_notes = evaluation.notes()
     with np.errstate(all="ignore"):
         if order > 1 and evaluation.variables and not no_grad:  # before the backward pass, which frees the graph
             _add_higher_orders(evaluation, result)
             if hooks:
                 from autodiff_cli.evaluation.note_phrases import note
 
-                first.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
+                first_notes.append(note("hook", "hooks change gradients, not the derivatives of order 2 and above"))
         _retain_gradients(evaluation, retain_grad)
         for text in hooks:
             _register_hook(evaluation, text)
-        if backward is not None or (evaluation.differentiable and evaluation.variables):
+        if passes is not None or (evaluation.differentiable and evaluation.variables):
             check_bytes(held())  # the gradients need as much memory as the tensors
-            only = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
-            _run_backward(evaluation, 1 if backward is None else backward, retain_graph, zero_grad, create_graph, only)
-    result.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
-    names = () if no_grad or backward == 0 else evaluation.variables if inputs is None else inputs
-    result.grad = _gradients(evaluation.variables, names)
+            leaves = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
+            _run_backward(evaluation, 1 if passes is None else passes, retain_graph, zero_grad, create_graph, leaves)
+    requested = evaluation.variables if inputs is None else inputs
+    result.grad = _gradients(evaluation.variables, () if no_grad or passes == 0 else requested)
     # The dictionaries are bound, and not the result, to avoid a reference cycle.
     named = partial(_named_derivatives, result.grad, result.derivatives)
-    result.compute_notes = partial(all_notes, evaluation, first, named, order, shows_value=command != "grad")
-    result.tensors = evaluation.rows()
-    if create_graph:
-        result.tensors += evaluation.gradient_rows()
+    result.compute_notes = partial(all_notes, evaluation, first_notes, named, order, shows_value=command != "grad")
+    result.tensors = evaluation.rows() + (evaluation.gradient_rows() if create_graph else [])
     if strict:
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
-        _require_plain_derivatives(hooks or no_grad or inputs is not None or (order and backward not in (None, 1)))
+        has_other_passes = order > 0 and passes not in (None, 1)
+        _check_verifiable(bool(hooks) or no_grad or inputs is not None or has_other_passes)
         from autodiff_cli.precise.right_digits import verified
 
         result.verified = verified(evaluation, order, digits, _numbers_by_path(result), command == "eval")
     return result
 
 
-def _require_plain_derivatives(has_effects: object) -> None:
-    """Raise an error if gradients have the effects of hooks, of ``inputs`` or of several backward passes, or were left out."""
+def _check_verifiable(has_effects: bool) -> None:
+    """Raise an error if gradients are not plain derivatives, but have effects of hooks, ``inputs`` or passes, or were left out."""
     if has_effects:
         raise UsageError(
             f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
@@ -208,7 +218,7 @@ def _require_plain_derivatives(has_effects: object) -> None:
 
 
 def _check_order(order: int, least: int, backward: int | None) -> None:
-    """Raise an error if the order is less than ``least`` or too high, or does not suit the number of backward passes."""
+    """Raise an error if the order is less than ``least`` or too high, or is 0 although backward passes are requested."""
     if order < least:
         hint = "use 1 for the gradient, or 2 to add the second derivatives"
         raise UsageError(f"the order must be {least} or more, not {order}", hint=hint)
@@ -219,7 +229,7 @@ def _check_order(order: int, least: int, backward: int | None) -> None:
 
 
 def _add_higher_orders(evaluation: Evaluation, result: Result) -> None:
-    """Add the derivatives of order 2 and above to a result."""
+    """Compute the derivatives of order 2 and above, and set them in a result."""
     from autodiff_cli.derivatives.partial_derivatives import hessian, partial_derivatives
 
     partials = partial_derivatives(evaluation, result.order)
@@ -229,9 +239,13 @@ def _add_higher_orders(evaluation: Evaluation, result: Result) -> None:
 
 def _gradients(variables: Mapping[str, Tensor], requested: Collection[str]) -> dict[str, Any]:
     """Return the gradient of each variable; one that was requested and not computed is 0, and any other one is ``None``."""
-    gradients = {name: leaf.grad for name, leaf in variables.items()}
-    zeros = {name: np.zeros(variables[name].shape, variables[name].dtype)[()] for name in requested if name in variables}
-    return {name: zeros.get(name) if gradient is None else gradient._data for name, gradient in gradients.items()}
+    gradients: dict[str, Any] = {}
+    for name, leaf in variables.items():
+        if leaf.grad is not None:
+            gradients[name] = leaf.grad._data
+        else:
+            gradients[name] = np.zeros(leaf.shape, leaf.dtype)[()] if name in requested else None  # [()]: a scalar is a number
+    return gradients
 
 
 @checks(**at_a_point("autograd.grad"), order=COUNT)
@@ -255,7 +269,7 @@ def grad(
         AutodiffError: see ``evaluate``.
     """
     result = evaluate(
-        *(expression, at, const, order, wrt, dtype), gradient=gradient, strict=strict, verify=verify, digits=digits, command="grad"
+        expression, at, const, order, wrt, dtype, gradient=gradient, strict=strict, verify=verify, digits=digits, command="grad"
     )
     if not result.grad:
         raise no_variable_error("grad")
@@ -263,24 +277,23 @@ def grad(
 
 
 def _numbers_by_path(result: Result) -> dict[tuple[str, ...], Any]:
-    """Return the value and the derivatives by their paths, such as ``("hessian", "x", "y")``."""
+    """Return the value and the derivatives by their paths, such as ``("hessian", "x", "y")``, without a gradient at order 0."""
     return {
         ("value",): result.value,
         **{("grad", name): value for name, value in result.grad.items() if result.order},
         **{("hessian", a, b): value for a, row in result.hessian.items() for b, value in row.items()},
-        **{("derivatives", *index): value for index, value in result.derivatives.items() if len(index) > 2},
+        **{("derivatives", *index): value for index, value in result.derivatives.items() if len(index) > 2},  # 2: the Hessian
     }
 
 
 def _retain_gradients(evaluation: Evaluation, names: Sequence[str]) -> None:
     """Retain the gradients of the named tensors, or of all tensors that require grad for ``["all"]``."""
     if list(names) == ["all"]:
-        tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.entries]
+        tensors = [tensor for tensor, _ in evaluation.evaluator.tensors.entries if tensor.requires_grad]
     else:
         tensors = [evaluation.find(name, "retain_grad") for name in names]
     for tensor in tensors:
-        if tensor.requires_grad or list(names) != ["all"]:
-            tensor.retain_grad()
+        tensor.retain_grad()
 
 
 def _register_hook(evaluation: Evaluation, text: str) -> None:
@@ -288,6 +301,7 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
         raise UsageError(f"expected a hook NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')
+    subject = f"{setting('hooks')} {name.strip()}"
     tensor = evaluation.find(name.strip(), "hooks")
 
     def hook(gradient: Tensor | None) -> Tensor | None:
@@ -297,13 +311,13 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
         try:
             return evaluation.evaluate_formula(formula, {"grad": gradient})
         except AutodiffError as error:
-            error.about(f"{setting('hooks')} {name.strip()}")
+            error.about(subject)
             raise
 
     try:
         evaluation.evaluate_formula(formula, {"grad": tensor.detach()})  # finds errors before the backward pass
     except MissingValue as error:
-        error.about(f"{setting('hooks')} {name.strip()}")
+        error.about(subject)
         error.hint = "the name of the gradient is grad, as in y=2*grad"
         raise
     tensor.register_hook(hook)
@@ -312,12 +326,15 @@ def _register_hook(evaluation: Evaluation, text: str) -> None:
 def _run_backward(
     evaluation: Evaluation, times: int, retain_graph: bool, zero_grad: bool, create_graph: bool, inputs: list[Tensor] | None
 ) -> None:
-    """Run the backward pass a number of times; the other arguments, and the errors, are those of ``evaluate``."""
+    """Run the backward pass a number of times, with gradients that accumulate in ``inputs``, by default in all leaves.
+
+    The three flags are those of ``evaluate``.  An error of the pass has the place of the output in the expression.
+    """
     if times and evaluation.differentiable:
         evaluation.require_scalar()
     source, span = evaluation.expression, evaluation.evaluator.tree.children[-1].span
     for turn in range(times):
-        if turn and zero_grad:
+        if turn and zero_grad:  # between two passes
             for leaf in evaluation.variables.values():
                 leaf.grad = None if leaf.grad is None else leaf.grad * 0
         try:
@@ -342,15 +359,22 @@ def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any
         NotFiniteError: if a number is nan or infinite.
     """
     for name, value in named:
-        if not np.all(np.isfinite(value)):
-            bad = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
-            with_place = (note for note in notes if note["kind"] in ("domain", "nonfinite") and note["span"])
-            without_place = (note for note in notes if note["kind"] == "nonfinite")
-            origin = next(with_place, None) or next(without_place, None)
-            span = origin["span"] if origin else None
-            raise NotFiniteError(
-                f"{name} is {bad}" + (f"; {origin['message']}" if origin else ""),
-                span=tuple(span) if span else None,
-                source=source if span else None,
-                hint=f"drop {setting('strict')} to accept nan and inf",
-            )
+        numbers = np.ravel(value)
+        wrong = numbers[~np.isfinite(numbers)]
+        if not wrong.size:
+            continue
+        origin = _origin_note(notes)
+        span = origin["span"] if origin else None
+        raise NotFiniteError(
+            f"{name} is {wrong[0]}" + (f"; {origin['message']}" if origin else ""),
+            span=tuple(span) if span else None,
+            source=source if span else None,
+            hint=f"drop {setting('strict')} to accept nan and inf",
+        )
+
+
+def _origin_note(notes: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the first note on the origin of nan or inf, one with a place in the expression if there is one."""
+    with_place = (note for note in notes if note["kind"] in ("domain", "nonfinite") and note["span"])
+    without_place = (note for note in notes if note["kind"] == "nonfinite")
+    return next(with_place, None) or next(without_place, None)

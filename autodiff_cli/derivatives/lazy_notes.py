@@ -27,10 +27,11 @@ class DerivativeResult(CommandResult):
 
     @property
     def notes(self) -> list[Record]:
-        """The notes on the evaluation, each of which is ``{"kind", "span", "message"}``."""
+        """The notes on the evaluation, each of which is ``{"kind", "span", "message"}``; computed and kept when first read."""
         if self.compute_notes is not None:
-            compute, self.compute_notes = self.compute_notes, None
-            self._notes = compute()
+            compute_notes = self.compute_notes
+            self.compute_notes = None  # frees the evaluation
+            self._notes = compute_notes()
         return self._notes or []
 
     def __getstate__(self) -> dict[str, Any]:

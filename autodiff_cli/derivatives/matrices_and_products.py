@@ -60,6 +60,7 @@ class Product(DerivativeResult):
         )
 
     def content(self) -> Record:
+        """Return the JSON object, in which the blocks have the command as their key."""
         content = {
             "expression": self.expression,
             "dtype": self.dtype,
@@ -82,16 +83,16 @@ class Product(DerivativeResult):
 
 
 def _named_blocks(command: str, derivatives: Any) -> list[tuple[str, Any]]:
-    """Return the blocks of ``Product.derivatives`` in one list, with names such as ``d_x_y``."""
+    """Return the blocks of ``Product.derivatives`` in one list: ``d_x``, ``d_x_y`` for a pair, or a single array named ``jvp``."""
     if not isinstance(derivatives, dict):
         return [(command, derivatives)]
-    flat = []
+    named_blocks = []
     for name, value in derivatives.items():
         if isinstance(value, dict):
-            flat += [(f"d_{name}_{other}", block) for other, block in value.items()]
+            named_blocks += [(f"d_{name}_{other}", block) for other, block in value.items()]
         else:
-            flat.append((f"d_{name}", value))
-    return flat
+            named_blocks.append((f"d_{name}", value))
+    return named_blocks
 
 
 def _plain_blocks(derivatives: Any) -> Any:
@@ -235,21 +236,24 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
     """
     if not evaluation.variables:
         raise no_variable_error(command)
-    inputs = list(evaluation.variables.values())
     with np.errstate(all="ignore"):
-        if command == "vjp":
-            result: Any = _by_name(evaluation, _gradients(evaluation, inputs))
-        elif command in ("jvp", "hvp"):
-            direction = _direction_tensors(command, evaluation, vector)
-            if command == "jvp":
-                result = jacobian_vector([evaluation.output], inputs, direction)[0]._data
-            else:
-                _require_scalar(evaluation, command)
-                result = _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
-        else:
-            _check_size(command, evaluation, inputs)
-            result = (_hessian_blocks if command == "hessian" else _jacobian_blocks)(evaluation, inputs)
-        return Product(command, evaluation, result)
+        return Product(command, evaluation, _derivatives(command, evaluation, vector))
+
+
+def _derivatives(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> Any:
+    """Return ``Product.derivatives`` of a command; the arguments and the errors are those of ``product``."""
+    inputs = list(evaluation.variables.values())
+    if command == "vjp":
+        return _by_name(evaluation, _gradients(evaluation, inputs))
+    if command in ("jacobian", "hessian"):
+        _check_size(command, evaluation, inputs)
+        return (_hessian_blocks if command == "hessian" else _jacobian_blocks)(evaluation, inputs)
+    direction = _direction_tensors(command, evaluation, vector)
+    if command == "jvp":
+        (tangent,) = jacobian_vector([evaluation.output], inputs, direction)
+        return tangent._data
+    _require_scalar(evaluation, command)
+    return _by_name(evaluation, hessian_vector(evaluation.output, inputs, direction))
 
 
 def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[str, Any]:
@@ -302,7 +306,8 @@ def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str
 
 def _check_size(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> None:
     """Raise an error if a Jacobian or Hessian matrix would have too many numbers."""
-    count = evaluation.output.numel() * sum(x.numel() for x in inputs) ** (2 if command == "hessian" else 1)
+    elements = sum(x.numel() for x in inputs)
+    count = evaluation.output.numel() * (elements**2 if command == "hessian" else elements)
     hint = f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}"
     check_count(count, MOST_PARTIALS, f"the {command} has {{}} numbers, more than the limit of {{}}", hint)
 
@@ -317,28 +322,36 @@ def _jacobian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, 
 
 
 def _hessian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, Any]:
-    """Return the Hessian by a formula of matrices if that is faster, or by differentiating twice."""
+    """Return the Hessian by pair of variables: by a formula of matrices if that is faster, or by differentiating twice."""
     matrix = _hessian_by_formula(evaluation)
     if matrix is not None:
-        ends = np.cumsum([x.numel() for x in inputs])[:-1]
-        blocks: dict[str, Any] = {}
-        for (name, x), rows in zip(evaluation.variables.items(), np.split(matrix, ends), strict=True):
-            row = zip(evaluation.variables.items(), np.split(rows, ends, axis=1), strict=True)
-            blocks[name] = {other: block.reshape((*x.shape, *y.shape)) for (other, y), block in row}
-        return blocks
-    first = jacobian_of(evaluation.output, inputs, create_graph=True)
-    return {name: _by_name(evaluation, jacobian_of(block, inputs)) for name, block in zip(evaluation.variables, first, strict=True)}
+        return _blocks_of_matrix(matrix, evaluation.variables)
+    gradients = jacobian_of(evaluation.output, inputs, create_graph=True)
+    pairs = zip(evaluation.variables, gradients, strict=True)
+    return {name: _by_name(evaluation, jacobian_of(gradient, inputs)) for name, gradient in pairs}
+
+
+def _blocks_of_matrix(matrix: Any, variables: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Cut a Hessian matrix, with a row and a column for each element of the variables, into a block for each pair of variables."""
+    ends = np.cumsum([x.numel() for x in variables.values()])[:-1]
+    blocks: dict[str, Any] = {}
+    for (name, x), rows in zip(variables.items(), np.split(matrix, ends), strict=True):
+        pairs = zip(variables.items(), np.split(rows, ends, axis=1), strict=True)
+        blocks[name] = {other: block.reshape((*x.shape, *y.shape)) for (other, y), block in pairs}
+    return blocks
 
 
 def _hessian_by_formula(evaluation: Evaluation) -> Any:
-    """Return the Hessian matrix by a formula; ``None`` if the expression is small, or if no formula is found."""
-    leaves, used = evaluation.leaves, names_in(evaluation.evaluator.tree)
-    values = {name: leaf._data for name, leaf in leaves.items() if name in used}
+    """Return the Hessian matrix by a formula; ``None`` if finding one does not pay, or if none is found.
+
+    It pays for values of many elements.  A formula needs float64, and an expression in which all variables occur.
+    """
+    used = names_in(evaluation.evaluator.tree)
+    values = {name: leaf._data for name, leaf in evaluation.leaves.items() if name in used}
     elements = sum(x.numel() for x in evaluation.variables.values())
-    large = elements * sum(map(np.size, values.values())) >= LEAST_BY_FORMULA and evaluation.dtype == "float64"
-    if not large or not used.issuperset(evaluation.variables):
+    is_small = elements * sum(map(np.size, values.values())) < LEAST_BY_FORMULA
+    if is_small or evaluation.dtype != "float64" or not used.issuperset(evaluation.variables):
         return None
-    formula = named("autodiff_cli.symbolic.matrices.hessian:hessian_by_formula")(
-        evaluation.expression, values, list(evaluation.variables), LEAST_BY_FORMULA
-    )
+    find_formula = named("autodiff_cli.symbolic.matrices.hessian:hessian_by_formula")
+    formula = find_formula(evaluation.expression, values, list(evaluation.variables), LEAST_BY_FORMULA)
     return None if formula is None else formula(values)

@@ -36,12 +36,20 @@ def hessian(evaluation: Evaluation, partials: Mapping[Index, Floats]) -> dict[st
     User-written derivatives need not be derivatives of a common function, so their Hessian may be asymmetric and is computed in
     full; any other one consists of the partial derivatives of order 2, which have each mixed derivative once.
     """
-    if any(function.partials is not None for function in evaluation.evaluator.functions.values()) and evaluation.differentiable:
-        from autodiff_cli.autograd.jacobians import jacobian_of
-
-        inputs = list(evaluation.variables.values())
-        first = grad(evaluation.output, inputs, evaluation.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
-        rows = [jacobian_of(block, inputs) for block in first if block is not None]
-        names = evaluation.wrt
-        return {a: {b: x._data for b, x in zip(names, row, strict=True)} for a, row in zip(names, rows, strict=True)}
+    has_written_derivatives = any(function.partials is not None for function in evaluation.evaluator.functions.values())
+    if has_written_derivatives and evaluation.differentiable:
+        return _full_hessian(evaluation)
     return {a: {b: symmetric(partials, a, b, evaluation.variables) for b in evaluation.wrt} for a in evaluation.wrt}
+
+
+def _full_hessian(evaluation: Evaluation) -> dict[str, dict[str, Floats]]:
+    """Return the Hessian of a scalar output as the Jacobian of its gradient, without the use of symmetry."""
+    from autodiff_cli.autograd.jacobians import jacobian_of
+
+    inputs = list(evaluation.variables.values())
+    gradients = grad(evaluation.output, inputs, evaluation.gradient, retain_graph=True, create_graph=True, materialize_grads=True)
+    rows = {}
+    for name, gradient in zip(evaluation.variables, gradients, strict=True):
+        blocks = jacobian_of(gradient, inputs)
+        rows[name] = {other: block._data for other, block in zip(evaluation.variables, blocks, strict=True)}
+    return rows

@@ -57,9 +57,11 @@ class Taylor(DerivativeResult):
         self.at = evaluation.variables[self.variable]._data
         self.coefficients = coefficients
         self.derivatives = times_factorials(coefficients)
+        # The first coefficient is the value, and not a derivative.
         self.compute_notes = partial(all_notes, evaluation, evaluation.notes(), lambda: self.numbers()[1:], order)
 
     def content(self) -> Record:
+        """Return the JSON object."""
         content = {
             "expression": self.expression,
             "dtype": self.dtype,
@@ -72,15 +74,18 @@ class Taylor(DerivativeResult):
         return self.completed(content)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one record for each order."""
-        both = zip(self.coefficients, self.derivatives, strict=True)
-        records = [{"order": k, "coefficient": plain(c), "derivative": plain(d)} for k, (c, d) in enumerate(both)]
+        """Return one record for each order, with the correct digits of its coefficient if they were requested."""
+        pairs = zip(self.coefficients, self.derivatives, strict=True)
+        records = [
+            {"order": order, "coefficient": plain(coefficient), "derivative": plain(derivative)}
+            for order, (coefficient, derivative) in enumerate(pairs)
+        ]
         if self.verified is not None:
             path = ("coefficients",)
-            for k, record in enumerate(records):
-                record["right_digits"] = self.verified.right[path][k]
+            for order, record in enumerate(records):
+                record["right_digits"] = self.verified.right[path][order]
                 if self.verified.digits is not None:
-                    record["coefficient"] = self.verified.texts[path][k]
+                    record["coefficient"] = self.verified.texts[path][order]
         return records
 
     def numbers(self) -> list[tuple[str, Any]]:
@@ -148,20 +153,28 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
         raise UsageError(f"the order must be 0 or more, not {order}", hint="give the highest power of the series")
     check_count(order, MOST_ORDERS, "order {} is more than the limit of {}")
     check_printed((order + 1) * evaluation.output.numel())
-    scalar = not evaluation.output.shape and not evaluation.variables[name].shape
+    is_scalar = not evaluation.output.shape and not evaluation.variables[name].shape
     try:
         coefficients = series(evaluation, order)
+        if is_scalar and order <= MOST_NESTED:
+            coefficients = _without_avoidable_nan(evaluation, name, coefficients)
     except NoSeriesError as error:
-        if not scalar:
+        if not is_scalar:
             error.hint = "use a scalar variable and a scalar output to expand functions without a rule"
             raise
         coefficients = _by_nested_reverse_mode(evaluation, name, order)
-    else:
-        if order <= MOST_NESTED and scalar and np.isnan(coefficients).any() and np.isfinite(evaluation.output._data):
-            # Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
-            nested = _by_nested_reverse_mode(evaluation, name, order)
-            coefficients = np.where(np.isnan(nested), coefficients, nested)
     return Taylor(evaluation, order, coefficients)
+
+
+def _without_avoidable_nan(evaluation: Evaluation, name: str, coefficients: Floats) -> Floats:
+    """Return coefficients of Taylor mode, of which nested reverse mode replaces all if one is nan at a finite value.
+
+    Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
+    """
+    if not np.isnan(coefficients).any() or not np.isfinite(evaluation.output._data):
+        return coefficients
+    nested = _by_nested_reverse_mode(evaluation, name, len(coefficients) - 1)
+    return np.where(np.isnan(nested), coefficients, nested)
 
 
 def _only_variable(evaluation: Evaluation) -> str:
@@ -185,8 +198,8 @@ def series(evaluation: Evaluation, order: int) -> Floats:
     Raises:
         NoSeriesError: if an operation does not have a power-series rule.
     """
-    variables = evaluation.variables
-    ((name, leaf),) = variables.items() if len(variables) == 1 else ((n, leaf) for n, leaf in variables.items() if leaf.numel())
+    with_elements = {name: leaf for name, leaf in evaluation.variables.items() if leaf.numel()}
+    ((name, leaf),) = (with_elements or evaluation.variables).items()
     expansion = Expansion(order)
     values = {**evaluation.leaves, name: expansion.variable(leaf._data)}
     machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
@@ -200,25 +213,28 @@ def derivatives_by_taylor_mode(evaluation: Evaluation, order: int) -> dict[Index
     if leaf.shape or order > MOST_EXACT:
         return None
     try:
-        result = times_factorials(series(evaluation, order))
+        derivatives = times_factorials(series(evaluation, order))
     except AutodiffError:  # the evaluation succeeded, so only Taylor mode fails
         return None
-    if order <= MOST_NESTED and np.isnan(result[1:]).any():
+    if order <= MOST_NESTED and np.isnan(derivatives[1:]).any():  # reverse mode is fast enough, and can avoid nan
         return None
     if evaluation.gradient is not None:
-        result = result * evaluation.gradient._data
-    result = result.reshape(order + 1, -1).sum(1)  # over the elements of the output, which is scalar or weighted
-    return {(name,) * k: result[k] for k in range(1, order + 1)}
+        derivatives = derivatives * evaluation.gradient._data  # the weights of the elements of the output
+    sums = derivatives.reshape(order + 1, -1).sum(1)  # over these elements; a scalar output has one
+    return {(name,) * k: sums[k] for k in range(1, order + 1)}
 
 
 def times_factorials(coefficients: Floats) -> Floats:
-    """Multiply each coefficient by the factorial of its order."""
+    """Multiply each coefficient by the factorial of its order, whose first 64 bits and exponent are applied one after the other.
+
+    This gives finite derivatives for small coefficients, although 171! and larger factorials exceed the range of floats.
+    """
     result = np.empty_like(coefficients)
-    for k, coefficient in enumerate(coefficients):
-        factorial = math.factorial(k)
-        exponent = max(factorial.bit_length() - 64, 0)  # 171! and larger factorials exceed the range of floats
+    for order, coefficient in enumerate(coefficients):
+        factorial = math.factorial(order)
+        exponent = max(factorial.bit_length() - 64, 0)
         with np.errstate(all="ignore"):  # a derivative may overflow
-            result[k] = np.ldexp(coefficient * float(factorial >> exponent), exponent)
+            result[order] = np.ldexp(coefficient * float(factorial >> exponent), exponent)
     return result
 
 
