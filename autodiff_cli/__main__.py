@@ -9,8 +9,8 @@ import sys
 
 
 def run() -> None:
-    """Run the command line with the arguments of this process, then end the process."""
-    code = 130  # of an interruption, 128 + SIGINT; 70 and 71 are those of InternalError and OutOfMemory
+    """Run the command line with the arguments of this process, then end the process with its exit code."""
+    code = 130  # 128 + SIGINT, the exit code of an interruption
     # Imports and one evaluation create few reference cycles, so the garbage collector runs rarely.
     gc.set_threshold(200_000, 20, 100)
     try:
@@ -23,7 +23,7 @@ def run() -> None:
     except KeyboardInterrupt:
         pass
     except Exception as error:  # the installation is incomplete, or memory is exhausted
-        code = 71 if isinstance(error, MemoryError) else 70
+        code = 71 if isinstance(error, MemoryError) else 70  # those of OutOfMemory and InternalError
         _say(f"error: autodiff cannot start: {str(error) or type(error).__name__}\n")
     if "autodiff_cli.cli.python_program" in sys.modules:
         sys.exit(code)  # the threads and the exit functions of the program end as in Python

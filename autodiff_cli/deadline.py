@@ -29,34 +29,47 @@ def within(seconds: float) -> Iterator[None]:
     Args:
         seconds: the limit in processor time, which does not depend on other processes on the machine.
     """
-    thread, deadline = threading.get_ident(), time.process_time() + seconds
-    lock, ended, sent = threading.Lock(), threading.Event(), threading.Event()
-
-    def watch() -> None:
-        """Wait for the deadline in a thread of its own, then raise ``Late`` in the other one until the ``with`` block ends."""
-        while (left := deadline - time.process_time()) > 0:
-            if ended.wait(left):
-                return
-        pause = 0.0
-        while not ended.wait(pause):
-            with lock:
-                pause = _LOOK
-                if not ended.is_set() and _is_at_work(thread):
-                    sent.set()
-                    _raise_late(thread)
-                    pause = _ARRIVE
-
-    threading.Thread(target=watch, daemon=True).start()
+    watch = _Watch(threading.get_ident(), time.process_time() + seconds)
+    watch.start()
     try:
         yield
     finally:
-        with lock:
-            ended.set()
-        if sent.is_set():
+        watch.end()
+
+
+class _Watch(threading.Thread):
+    """A thread that waits for a deadline in processor time, and then raises ``Late`` in another thread until that one ends it."""
+
+    def __init__(self, watched: int, deadline: float) -> None:
+        super().__init__(daemon=True)
+        self._watched, self._deadline = watched, deadline
+        self._ended = threading.Event()
+        self._has_raised = False
+        self._lock = threading.Lock()  # so that ``Late`` is not raised after the end
+
+    def run(self) -> None:
+        """Wait for the deadline, then try to raise ``Late`` again and again, because it may be lost."""
+        while (left := self._deadline - time.process_time()) > 0:
+            if self._ended.wait(left):
+                return
+        pause = 0.0
+        while not self._ended.wait(pause):
+            with self._lock:
+                is_due = not self._ended.is_set() and _is_at_work(self._watched)
+                if is_due:
+                    self._has_raised = True
+                    _raise_late(self._watched)
+                pause = _ARRIVE if is_due else _LOOK
+
+    def end(self) -> None:
+        """End the watch; the watched thread calls this method, after which ``Late`` does not arrive any more."""
+        with self._lock:
+            self._ended.set()
+        if self._has_raised:
             # An exception may be pending.  Cancelled, it would leave Python's flag for pending work set, with which Python 3.11
             # is slower, and hangs in a traced call; so one more is raised, and arrives here.
             with suppress(Late):
-                _raise_late(thread)
+                _raise_late(self._watched)
                 while True:
                     time.sleep(0)
 

@@ -35,7 +35,8 @@ def setting(name: str, value: str = "") -> str:
 def _in_python(name: str, value: str) -> str:
     """Spell a setting as in Python: ``at={'x': 1}`` if its value is ``x=1``, else ``name=value`` or as in ``_FUNCTIONS``."""
     pairs = [piece.partition("=") for piece in value.split(",")]
-    if all(equals and key.isidentifier() for key, equals, _ in pairs):
+    has_names = all(equals and key.isidentifier() for key, equals, _ in pairs)
+    if has_names:
         return f"{name}={{{', '.join(f'{key!r}: {item}' for key, _, item in pairs)}}}"
     return _FUNCTIONS.get(name) or (f"{name}={value}" if value else name)
 

@@ -118,15 +118,15 @@ class _Formats(dict[str, Format]):
     """The formats by name.  The name of a variant is its format, followed by its dialect as JSON: ``csv{"delimiter": ";"}``."""
 
     def __missing__(self, name: str) -> Format:
-        """Add the format with the name of a variant, and return it; any other unknown name is a ``KeyError``."""
-        base, brace, details = name.partition("{")
+        """Return the format with the name of a variant, which is kept under this name; any other unknown name is a ``KeyError``."""
+        base_name, brace, details = name.partition("{")
         if not brace:
             raise KeyError(name)
         import json
 
         dialect = Dialect(**json.loads(brace + details))
-        origin = self[base]
-        self[name] = origin._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or origin.delimiter)
+        base = self[base_name]
+        self[name] = base._replace(name=name, dialect=dialect, delimiter=dialect.delimiter or base.delimiter)
         return self[name]
 
 
@@ -200,9 +200,11 @@ def format_of_first_bytes(first: bytes) -> str | None:
         first: at least 8 bytes, if the file has them.
     """
     # A text may begin with the letters that a binary format begins with, but does not contain control characters.
-    is_binary = first[:1] > b"\x7f" or any(byte < 32 and byte not in b"\t\r\n" for byte in first)
-    matching = (each.name for each in FORMATS.values() if first.startswith((*each.magic, *each.stream_magic)))
-    return next(matching, None) if is_binary else None
+    has_control = any(byte < 32 and byte not in b"\t\r\n" for byte in first)
+    begins_as_text = first[:1] <= b"\x7f"  # an ASCII character
+    if begins_as_text and not has_control:
+        return None
+    return next((each.name for each in FORMATS.values() if first.startswith((*each.magic, *each.stream_magic))), None)
 
 
 def format_of_path(path: str, known: tuple[str, ...], option: str) -> str:
@@ -219,11 +221,11 @@ def format_of_path(path: str, known: tuple[str, ...], option: str) -> str:
     compression, is_input = compression_of(path), known == READ
     inner_path = uncompressed(path)
     form = format_of_suffix(inner_path, known)
-    if form is not None and not (compression and FORMATS[form].binary):
-        return form
-    if form is not None:
+    if form is not None and compression and FORMATS[form].binary:
         way_out = f"{COMPRESSIONS[compression]} -dk {path}" if is_input else f"name the file {inner_path}"
         raise UsageError(f"'{path}': {form} files are not compressed as a whole", hint=way_out)
+    if form is not None:
+        return form
     hint = f"set {setting(option)} to one of {', '.join(known)}"
     if is_input and inner_path.lower().endswith((".xlsx", ".xls", ".ods")):
         hint = "save the sheet as CSV"

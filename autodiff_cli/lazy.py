@@ -61,33 +61,38 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
             begin with ``_`` are not listed.
         submodules: the public modules of the package.
     """
+    return lambda name: _attribute(package, flat, name), lambda: _attribute_names(package, flat, submodules)
 
-    def get(name: str) -> Any:
-        """Import and return a module of the package or a public name, which becomes an attribute of the package."""
-        if not name.startswith("__"):
-            place = f"{package}.{name}"
-            try:
-                return named(place)  # first, because "from package import module" also calls get
-            except ModuleNotFoundError as missing:
-                if missing.name != place:
-                    raise
-            source = named(flat)
-            places, values = _deferred_places(source), _public_values(source)
-            if name in places or name in values:
-                value = named(places[name]) if name in places else values[name]
-                setattr(modules[package], name, value)
-                return value
-        from autodiff_cli.unavailable_names import missing as error_for
 
-        raise error_for(package, name)
+def _attribute(package: str, flat: str, name: str) -> Any:
+    """Import and return a module of a package or a public name, which becomes an attribute of the package; see ``attach``.
 
-    def names() -> list[str]:
-        """Return the public names, the public modules, and the attributes that Python gives to every module."""
+    Raises:
+        AttributeError: if there is no such module or name.
+    """
+    if not name.startswith("__"):
+        place = f"{package}.{name}"
+        try:
+            return named(place)  # first, because "from package import module" also asks for the attribute
+        except ModuleNotFoundError as missing:
+            if missing.name != place:
+                raise
         source = named(flat)
-        public = {*_public_values(source), *(name for name in _deferred_places(source) if name[0] != "_")}
-        return sorted({*public, *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))})
+        places, values = _deferred_places(source), _public_values(source)
+        if name in places or name in values:
+            value = named(places[name]) if name in places else values[name]
+            setattr(modules[package], name, value)
+            return value
+    from autodiff_cli.unavailable_names import missing as error_for
 
-    return get, names
+    raise error_for(package, name)
+
+
+def _attribute_names(package: str, flat: str, submodules: Sequence[str]) -> list[str]:
+    """Return the public names, the public modules, and the attributes that Python gives to every module; see ``attach``."""
+    source = named(flat)
+    public = {*_public_values(source), *(name for name in _deferred_places(source) if name[0] != "_")}
+    return sorted({*public, *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))})
 
 
 def _deferred_places(module: ModuleType) -> dict[str, str]:
@@ -116,7 +121,7 @@ class OnDemand(MutableMapping[str, Value]):
 
     def complete(self) -> OnDemand[Value]:
         """Import all modules, and return the dictionary itself, which then has all entries."""
-        modules, self._modules = self._modules, {}
+        modules, self._modules = self._modules, {}  # none is missing any more, also for the modules that look up a key
         for module in dict.fromkeys(modules.values()):
             self._load(module)
         return self
@@ -165,7 +170,8 @@ def library(name: str, user: str, otherwise: str = "") -> ModuleType:
             if _NO_MEMORY in str(failure):
                 raise MemoryError(str(failure)) from None
             package = name.partition(".")[0]
-            is_missing = isinstance(failure, ModuleNotFoundError) and (failure.name or "").partition(".")[0] == package
-            why = "is not installed" if is_missing else f"cannot be imported: {failure}".partition("\n")[0]
+            missing = (failure.name or "").partition(".")[0] if isinstance(failure, ModuleNotFoundError) else None
+            # Another package is missing if the library is installed without what it needs itself.
+            state = "is not installed" if missing == package else f"cannot be imported: {failure}".partition("\n")[0]
     hint = f"pip install {_INSTALLED_AS.get(package, package)}" + (f", or {otherwise}" if otherwise else "")
-    raise MissingPackage(f"{user} needs {package}, which {why}", hint=hint)
+    raise MissingPackage(f"{user} needs {package}, which {state}", hint=hint)

@@ -54,7 +54,7 @@ class _Memory:
 
     def add(self, array: Any) -> None:
         """Count an array until it is freed; one that is counted already is not counted again."""
-        key, size = id(array), array.nbytes
+        key, size = id(array), array.nbytes  # kept for ``freed``, when the array does not exist any more
         if key in self._arrays:
             return
 
@@ -92,8 +92,8 @@ def unlimited() -> Iterator[None]:
         _lifted.reset(token)
 
 
-def check_elements(shape: tuple[int, ...]) -> int:
-    """Refuse a shape with too many elements, where a length 0 counts as 1, and return the number of elements.
+def check_elements(shape: tuple[int, ...]) -> None:
+    """Refuse a shape with too many elements, where a length 0 counts as 1.
 
     For a view, which does not allocate memory, this check is sufficient.
 
@@ -101,7 +101,6 @@ def check_elements(shape: tuple[int, ...]) -> int:
         LimitError: if the shape has too many elements.
     """
     check_count(places(shape), MOST_ELEMENTS, "a tensor of {} elements is more than the limit of {}")
-    return math.prod(shape)
 
 
 def places(shape: tuple[int, ...]) -> int:
@@ -113,7 +112,7 @@ def places(shape: tuple[int, ...]) -> int:
 
 
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Refuse an array with too many elements, or one of ``LARGE`` bytes that exceeds the memory limit with all live arrays.
+    """Refuse an array with too many elements, or a large one that exceeds the memory limit together with all live arrays.
 
     Args:
         shape: the shape of the array.
@@ -122,7 +121,8 @@ def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
     Raises:
         LimitError: if the array has too many elements or needs too much memory.
     """
-    size = check_elements(shape) * itemsize
+    check_elements(shape)
+    size = math.prod(shape) * itemsize
     if size >= LARGE:
         check_bytes(size)
 
@@ -193,7 +193,8 @@ def hold(array: Any) -> None:
     Raises:
         LimitError: if all live arrays together exceed the memory limit.
     """
-    if getattr(array, "nbytes", 0) < COUNTED or array.base is not None:
+    is_small = getattr(array, "nbytes", 0) < COUNTED  # a number does not have the attribute
+    if is_small or array.base is not None:
         return
     _memory.add(array)
     if _memory.bytes > MOST_BYTES:

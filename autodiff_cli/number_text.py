@@ -18,4 +18,5 @@ def bytes_text(count: int) -> str:
         size, unit = size / 1024, larger
     if unit == "B":
         return f"{count} B"
-    return f"{size:.3g} {unit}" if size < 999.5 else f"{size:,.0f} {unit}"  # three digits of 999.5 would be 1e+03
+    has_three_digits = size < 999.5  # from which on three significant digits would be 1e+03
+    return f"{size:.3g} {unit}" if has_three_digits else f"{size:,.0f} {unit}"

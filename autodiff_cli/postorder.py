@@ -16,16 +16,16 @@ def postorder(roots: Iterable[Item], inputs: Callable[[Item], Iterable[Item]]) -
         inputs: a function that returns the inputs of an item.
     """
     order: list[Item] = []
-    met: set[Item] = set()
-    path: list[Item] = []
-    stack: list[Item | None] = [*reversed([*roots])]  # None means that all inputs of path[-1] are in the order
+    visited: set[Item] = set()
+    path: list[Item] = []  # from a root to the current item
+    stack: list[Item | None] = [*reversed([*roots])]  # what comes next; None says that all inputs of path[-1] are in the order
     while stack:
         item = stack.pop()
         if item is None:
             order.append(path.pop())
-        elif item not in met:
-            met.add(item)
+        elif item not in visited:
+            visited.add(item)
             path.append(item)
             stack.append(None)
-            stack += reversed([*inputs(item)])
+            stack += reversed([*inputs(item)])  # so that the first input is visited first
     return order

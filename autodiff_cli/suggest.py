@@ -16,17 +16,21 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, known, 1, cutoff)), None) if len(word) <= _LONGEST else None
+    names = get_close_matches(word, known, 1, cutoff) if len(word) <= _LONGEST else []
+    return names[0] if names else None
 
 
 def suggestion(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return ``did you mean 'log'?`` if a known name may be the intended word, else ``None``.
 
-    A name that differs in more than a third of its letters is another word: ``cosine`` is not a misspelled ``clone``.
+    A name that differs in more than a third of its letters is another word: ``cosine`` is not a misspelled ``clone``.  Two wrong
+    letters are always a misspelling, and upper or lower case does not count.
     """
     known = list(known)
     close = closest(word, known, cutoff) or closest(word.lower(), known, cutoff)
-    return f"did you mean '{close}'?" if close and _edits(word.lower(), close.lower()) <= max(2, len(close) // 3) else None
+    if close is None or _edits(word.lower(), close.lower()) > max(2, len(close) // 3):
+        return None
+    return f"did you mean '{close}'?"
 
 
 def _edits(word: str, other: str) -> int:

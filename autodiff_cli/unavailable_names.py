@@ -86,9 +86,11 @@ def hint_for(place: str, name: str) -> str | None:
     """
     hint = None
     for line in _TABLE.strip().split("\n"):
-        module, _, names = line.strip().partition(": ")
-        if not line.startswith(" "):
-            hint = line  # of the indented lines that follow
-        elif re.fullmatch(module, place) and re.fullmatch(names, name):
+        is_hint = not line.startswith(" ")  # for the indented lines that follow
+        if is_hint:
+            hint = line
+            continue
+        modules_pattern, _, names_pattern = line.strip().partition(": ")
+        if re.fullmatch(modules_pattern, place) and re.fullmatch(names_pattern, name):
             return hint
     return None

@@ -29,9 +29,9 @@ def shortened(text: str, most: int = 60, dots: str = " ... ") -> str:
     if len(text) <= most:
         return text
     room = most - len(dots)
-    start, end = room - room // 2, len(text) - room // 2  # the head ends before ``start``, the tail begins at ``end``
-    head = _whole_words(text[: start + 1], start)
-    tail = _whole_words(text[end - 1 :][::-1], len(text) - end)[::-1]  # a tail is the head of the reversed text
+    tail_length = room // 2
+    head = _whole_words(text, room - tail_length)
+    tail = _whole_words(text[::-1], tail_length)[::-1]  # a tail is the head of the reversed text
     return head.rstrip() + dots + tail.lstrip()
 
 
@@ -44,8 +44,9 @@ def two_lines(text: str, most: int) -> str:
 
 def _whole_words(text: str, length: int) -> str:
     """Return ``length`` down to half as many characters of a longer text, cut between terms, else words, else at ``length``."""
-    for inside in (_IN_TERM, _IN_WORD):
+    for pattern in (_IN_TERM, _IN_WORD):
         for end in range(length, length // 2, -1):
-            if not re.fullmatch(inside, text[end - 1 : end + 1]):  # the characters before and after the cut
+            around_cut = text[end - 1 : end + 1]
+            if not re.fullmatch(pattern, around_cut):
                 return text[:end]
     return text[:length]
