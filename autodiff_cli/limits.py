@@ -93,12 +93,9 @@ def unlimited() -> Iterator[None]:
 
 
 def check_elements(shape: tuple[int, ...]) -> None:
-    """Refuse a shape with too many elements, where a length 0 counts as 1.
+    """Raise ``LimitError`` for a shape with too many elements, where a length 0 counts as 1.
 
     For a view, which does not allocate memory, this check is sufficient.
-
-    Raises:
-        LimitError: if the shape has too many elements.
     """
     check_count(places(shape), MOST_ELEMENTS, "a tensor of {} elements is more than the limit of {}")
 
@@ -112,14 +109,11 @@ def places(shape: tuple[int, ...]) -> int:
 
 
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Refuse an array with too many elements, or a large one that exceeds the memory limit together with all live arrays.
+    """Raise ``LimitError`` for an array with too many elements, or a large one that exceeds the memory limit with all live arrays.
 
     Args:
         shape: the shape of the array.
         itemsize: the size of one element in bytes.
-
-    Raises:
-        LimitError: if the array has too many elements or needs too much memory.
     """
     check_elements(shape)
     size = math.prod(shape) * itemsize
@@ -133,11 +127,7 @@ def held() -> int:
 
 
 def check_bytes(more: int) -> None:
-    """Refuse an allocation of ``more`` bytes that exceeds the memory limit together with all live arrays, unless it is lifted.
-
-    Raises:
-        LimitError: if the allocation and all live arrays together exceed ``MOST_BYTES``.
-    """
+    """Raise ``LimitError`` if ``more`` bytes and all live arrays exceed ``MOST_BYTES``, unless the limits are lifted."""
     whole = held() + more
     if whole > MOST_BYTES and not lifted():
         gc.collect()  # free arrays in reference cycles, such as the cycle of an exception and its traceback
@@ -149,36 +139,25 @@ def check_bytes(more: int) -> None:
 
 
 def check_count(count: int, most: int, message: str, hint: str = LIFT) -> None:
-    """Refuse a count above its limit, unless the limits are lifted.
+    """Raise ``LimitError`` for a count above its limit, unless the limits are lifted.
 
     Args:
         count: the requested number.
         most: the limit.
         message: the message, with a placeholder for the count and a placeholder for the limit.
         hint: the hint of the error.
-
-    Raises:
-        LimitError: if ``count`` is above ``most``.
     """
     if count > most and not lifted():
         raise LimitError(message.format(f"{count:,}", f"{most:,}"), hint=hint)
 
 
 def check_parts(count: int) -> None:
-    """Refuse a function that would return too many tensors.
-
-    Raises:
-        LimitError: if there are too many tensors.
-    """
+    """Raise ``LimitError`` if a function would return too many tensors."""
     check_count(count, MOST_PARTS, "{} tensors from one call are more than the limit of {}")
 
 
 def check_printed(count: int) -> None:
-    """Refuse an output with too many numbers, before the numbers are converted to text.
-
-    Raises:
-        LimitError: if there are too many numbers.
-    """
+    """Raise ``LimitError`` for an output with too many numbers, before the numbers are converted to text."""
     check_count(
         count,
         MOST_PRINTED,
@@ -188,10 +167,9 @@ def check_printed(count: int) -> None:
 
 
 def hold(array: Any) -> None:
-    """Count the memory of an array until it is freed; a view is not counted, because its base owns the memory.
+    """Count the memory of an array until it is freed; raise ``LimitError`` if all live arrays together exceed the limit.
 
-    Raises:
-        LimitError: if all live arrays together exceed the memory limit.
+    A view is not counted, because its base owns the memory.
     """
     is_small = getattr(array, "nbytes", 0) < COUNTED  # a number does not have the attribute
     if is_small or array.base is not None:

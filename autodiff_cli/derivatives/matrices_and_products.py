@@ -75,11 +75,12 @@ class Product(DerivativeResult):
 
     def bare(self) -> list[Any]:
         """Return the numbers of a Jacobian row by row, with one row for each output element, and other results block by block."""
-        if self.command != "jacobian":
-            return super().bare()
+        return [self.jacobian_matrix()] if self.command == "jacobian" else super().bare()
+
+    def jacobian_matrix(self) -> Any:
+        """Return a Jacobian as a matrix, with a row for each output element and a column for each element of the variables."""
         rows = np.size(self.value)
-        blocks = [np.reshape(block, (rows, math.prod(self.shapes[name]))) for name, block in self.derivatives.items()]
-        return [np.hstack(blocks)]
+        return np.hstack([np.reshape(block, (rows, math.prod(self.shapes[name]))) for name, block in self.derivatives.items()])
 
 
 def _named_blocks(command: str, derivatives: Any) -> list[tuple[str, Any]]:

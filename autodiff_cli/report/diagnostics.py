@@ -49,8 +49,8 @@ def folded(text: str, columns: int | None) -> str:
         return text
     import textwrap
 
-    head = text[: len(text) - len(text.lstrip())]
-    return textwrap.fill(text, columns, subsequent_indent=f"{head}  ", break_long_words=False, break_on_hyphens=False)
+    indent = text[: len(text) - len(text.lstrip())]
+    return textwrap.fill(text, columns, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _columns() -> int | None:
@@ -69,17 +69,17 @@ def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
     """Return the source line at the start of a span, and a line of carets; a long line is reduced to the part around the span."""
     start, end = span
     first = source.rfind("\n", 0, start) + 1
-    last = source.find("\n", start)
-    line = source[first : last if last >= 0 else len(source)]
+    line = source[first:].partition("\n")[0]
     line = "".join(character if character.isprintable() else " " for character in line)
-    left, right = start - first, max(start + 1, end) - first
-    right = max(min(right, len(line)), left + 1)
+    left = start - first
+    right = max(min(end - first, len(line)), left + 1)  # at least one caret, and none in the next line
     if len(line) > widest:
         begin = max(0, min(left - widest // 3, len(line) - widest))  # a third of the room is before the span
         head = "..." if begin else ""
         tail = "..." if begin + widest < len(line) else ""
         line = head + line[begin : begin + widest] + tail
-        left, right = left - begin + len(head), min(right - begin + len(head), len(head) + widest)
+        shift = len(head) - begin
+        left, right = left + shift, min(right + shift, len(head) + widest)
     return line, " " * left + "^" * max(1, right - left)
 
 

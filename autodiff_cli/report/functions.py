@@ -22,7 +22,7 @@ def definitions() -> list[FunctionInfo]:
     return [
         FunctionInfo(
             name=name,
-            function=str,
+            function=str,  # which is not called
             parameters=(bound, body),
             defaults=(),
             tensors=(),
@@ -41,18 +41,23 @@ def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo
     Functions with one of the words as a name are first, then those with one of the words in a name.
     """
     terms = words.lower().split()
-    ranked = []
+    named, with_part_of_name, others = [], [], []
     for function in functions:
-        names = " ".join([function.name, *function.aliases])
-        text = " ".join([names, function.summary, function.formula, function.section]).lower()
-        if all(word in text for word in terms):
-            is_name, is_in_name = any(word in names.split() for word in terms), any(word in names for word in terms)
-            ranked.append((not is_name, not is_in_name, function))
-    return [function for *_, function in sorted(ranked, key=lambda rank: rank[:2])]
+        names = [function.name, *function.aliases]
+        text = " ".join([*names, function.summary, function.formula, function.section]).lower()
+        if not all(word in text for word in terms):
+            continue
+        if any(word in names for word in terms):
+            named.append(function)
+        elif any(word in name for word in terms for name in names):
+            with_part_of_name.append(function)
+        else:
+            others.append(function)
+    return [*named, *with_part_of_name, *others]
 
 
 class FunctionList(CommandResult):
-    """Descriptions of functions; ``one`` is whether the user named a single function."""
+    """Descriptions of functions; ``one`` says whether the user named a single function, which is then described completely."""
 
     command = "functions"
     tables = "autodiff_cli.report.functions:tables"
@@ -89,7 +94,7 @@ _WIDEST = 120
 
 
 def tables(result: FunctionList, _: int) -> list[Renderable]:
-    """Return one table of functions for each subject, or the complete description of a single function."""
+    """Return one table for each subject, or the complete description of one function; the precision does not matter here."""
     if result.one:
         return [_card(result.functions[0])]
     parts: list[Renderable] = []
@@ -105,7 +110,10 @@ def tables(result: FunctionList, _: int) -> list[Renderable]:
 
 def _card(function: Record) -> Table:
     """Return the complete description of a function, without the lines that would be empty."""
-    texts = [(label, key, ", ".join(function[key]) if key == "aliases" else function[key]) for label, key in _LABELS]
     styles = {"signature": "bold green", "derivative": "cyan"}
-    rows = [(label, Text(text, styles.get(key, ""))) for label, key, text in texts if text]
+    rows = []
+    for label, key in _LABELS:
+        text = ", ".join(function[key]) if key == "aliases" else function[key]
+        if text:
+            rows.append((label, Text(text, styles.get(key, ""))))
     return Table([Column("", style="dim"), ""], rows, most=_WIDEST, has_header=False)

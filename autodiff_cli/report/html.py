@@ -44,11 +44,11 @@ def tensor_html(tensor: Tensor) -> str:
 
     A tensor of a transformation (a dual tensor, a batched tensor) is displayed as text, and so is a view without a valid history.
     """
+    if type(tensor) is not Tensor:
+        return parts_html([repr(tensor)])
     try:
-        row = TensorRow.from_tensor(tensor, "", "") if type(tensor) is Tensor else None
-    except GraphError:
-        row = None  # the history of a view was lost by an in-place change
-    if row is None:
+        row = TensorRow.from_tensor(tensor, "", "")  # without a name and an expression
+    except GraphError:  # the history of a view was lost by an in-place change
         return parts_html([repr(tensor)])
     cells = {
         "value": Text(human(row.value, whole=True)),
@@ -63,16 +63,16 @@ def tensor_html(tensor: Tensor) -> str:
 
 
 def parts_html(parts: Sequence[Renderable]) -> str:
-    """Return the parts of an output, one below the other."""
-    result: list[str] = []
-    lines: list[Text] = []
+    """Return the parts of an output, one below the other; the lines between two tables are one block."""
+    elements: list[str] = []
+    lines: list[Text] = []  # since the last table
     for part in parts:
         if isinstance(part, Table):
-            result += [_preformatted_html(lines), _table_html(part)]
+            elements += [_preformatted_html(lines), _table_html(part)]
             lines = []
         else:
             lines.append(part if isinstance(part, Text) else Text(part))
-    return "".join([*result, _preformatted_html(lines)])
+    return "".join([*elements, _preformatted_html(lines)])
 
 
 def _preformatted_html(lines: Sequence[Text]) -> str:
@@ -88,16 +88,14 @@ def _preformatted_html(lines: Sequence[Text]) -> str:
 def _table_html(table: Table) -> str:
     """Return a ``table`` element with the natural width of each column."""
     columns = table.natural_columns()
-    titles = [column.title.replace("\n", "") for column, _ in columns]
-    heads = "".join(
-        f'<th style="text-align:{column.align}">{escape(title)}</th>' for title, (column, _) in zip(titles, columns, strict=True)
-    )
-    rows = zip(*(cells for _, cells in columns), strict=True)
-    body = "".join(
-        f"<tr>{''.join(_cell_html(cell, column.align) for cell, (column, _) in zip(row, columns, strict=True))}</tr>\n"
-        for row in rows
-    )
-    return f"<table>\n{f'<thead><tr>{heads}</tr></thead>' * table.has_header}<tbody>\n{body}</tbody>\n</table>\n"
+    aligns = [column.align for column, _ in columns]
+    titles = [escape(column.title.replace("\n", "")) for column, _ in columns]
+    heads = "".join(f'<th style="text-align:{align}">{title}</th>' for align, title in zip(aligns, titles, strict=True))
+    head = f"<thead><tr>{heads}</tr></thead>" if table.has_header else ""
+    body = ""
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        body += f"<tr>{''.join(map(_cell_html, row, aligns))}</tr>\n"
+    return f"<table>\n{head}<tbody>\n{body}</tbody>\n</table>\n"
 
 
 def _cell_html(cell: Text, justify: str) -> str:
@@ -115,8 +113,10 @@ def _text_html(text: Text) -> str:
 
 def _piece_html(text: str, style: Sequence[str]) -> str:
     """Return a text inside the elements of its style, of whose colours the last one counts; a dim text needs no colour."""
-    color = next((_COLORS[word] for word in reversed(style) if word in _COLORS), "")
-    css = f"color:{color}" if color else "opacity:0.7" if "dim" in style else ""
+    colors = [_COLORS[word] for word in style if word in _COLORS]
+    css = "opacity:0.7" if "dim" in style else ""
+    if colors:
+        css = f"color:{colors[-1]}"
     for element, word in (("b", "bold"), ("i", "italic")):
         text = f"<{element}>{text}</{element}>" if word in style else text
     return f'<span style="{css}">{text}</span>' if css else text

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 def jacobian(result: Product, precision: int) -> str:
     """Return the equation of a Jacobian, with a row for each output element and a column for each element of the variables."""
-    rows = np.size(result.value)
-    blocks = [np.reshape(block, (rows, math.prod(result.shapes[name]))) for name, block in result.derivatives.items()]
-    return rf"\frac{{\partial f}}{{\partial {_elements(result.shapes)}}} = {_matrix(np.hstack(blocks), precision)}" + "\n"
+    return rf"\frac{{\partial f}}{{\partial {_elements(result.shapes)}}} = {_matrix(result.jacobian_matrix(), precision)}" + "\n"
 
 
 def hessian(result: Product, precision: int) -> str:
@@ -52,32 +50,37 @@ def taylor(result: Taylor, precision: int) -> str:
     Raises:
         ShapeError: if the output has more than two dimensions.
     """
-    name = argument = distance = identifier(result.variable)
-    at = result.at
-    if np.ndim(at):
-        distance, argument = "t", f"{name} + t"
-    elif at != 0:
-        distance = rf"\left({name} {'+' if at < 0 else '-'} {number(human(abs(at), precision))}\right)"
+    name = identifier(result.variable)
+    argument, distance = (f"{name} + t", "t") if np.ndim(result.at) else (name, _distance(name, result.at, precision))
     terms = []
     for power, coefficient in enumerate(result.coefficients):
         if np.any(coefficient):
-            factor = "" if power == 0 else distance if power == 1 else f"{distance}^{{{power}}}"
+            factor = f"{distance}^{{{power}}}" if power > 1 else distance * power  # empty for power 0
             terms.append(_term(coefficient, factor, precision))
-    remainder = rf" + O\left({distance}^{{{result.order + 1}}}\right)"
     total = " ".join(terms).removeprefix("+ ") or "0"
     if total.startswith("- "):
         total = f"-{total[2:]}"
-    return f"f({argument}) = {total}{remainder}\n"
+    remainder = rf"O\left({distance}^{{{result.order + 1}}}\right)"
+    return f"f({argument}) = {total} + {remainder}\n"
+
+
+def _distance(name: str, at: ArrayLike, precision: int) -> str:
+    """Return the distance of a scalar variable from a point, such as ``(x - 2)``, which at 0 is the variable itself."""
+    point = float(np.asarray(at))
+    sign = "+" if point < 0 else "-"
+    return rf"\left({name} {sign} {number(human(abs(point), precision))}\right)" if point else name
 
 
 def _term(coefficient: ArrayLike, factor: str, precision: int) -> str:
-    """Return a term of a sum with its sign."""
+    """Return a term of a sum with its sign; ``factor`` is the power of the distance, and empty for power 0."""
     value = np.asarray(coefficient)
     if value.ndim:
         return rf"+ {_matrix(value, precision)} {factor}".rstrip()
-    size = human(np.abs(value), precision)
     sign = "-" if value < 0 else "+"
-    return f"{sign} {factor}" if size == "1" and factor else rf"{sign} {number(size)} {factor}".rstrip()
+    size = human(np.abs(value), precision)
+    if size == "1" and factor:
+        return f"{sign} {factor}"
+    return f"{sign} {number(size)} {factor}".rstrip()
 
 
 def _elements(shapes: Mapping[str, tuple[int, ...]]) -> str:

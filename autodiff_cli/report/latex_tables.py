@@ -25,9 +25,9 @@ def _tabular(table: Table) -> str:
     """Return a table in which names and numbers are in mathematical notation."""
     align = "".join(column.align[0] for column in table.columns)
     head = [escaped(column.title.replace("-\n", "").replace("\n", " ")) for column in table.columns]
-    first = _numerals if table.columns[0].kind is NUMBER else _label
+    first_cell = _numerals if table.columns[0].kind is NUMBER else _label  # in another column, a word is not a variable
     rows = [[cell.plain for cell in row[: len(head)]] for row in table.rows]
-    body = [" & ".join([first(cells[0]), *map(_numerals, cells[1:])]) + r" \\" for cells in rows]
+    body = [" & ".join([first_cell(cells[0]), *map(_numerals, cells[1:])]) + r" \\" for cells in rows]
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\hline", " & ".join(head) + r" \\", r"\hline", *body, r"\hline"]
     return "\n".join([*lines, r"\end{tabular}", ""])
 
@@ -42,7 +42,8 @@ def _label(text: str) -> str:
     name = _NAME.fullmatch(text)
     if name is None:
         return _numerals(text)
-    return f"${{{identifier(name[1])}}}_{{{name[2]}}}$" if name[2] else f"${identifier(name[1])}$"
+    variable, indices = name.groups()
+    return f"${{{identifier(variable)}}}_{{{indices}}}$" if indices else f"${identifier(variable)}$"
 
 
 def _numerals(text: str) -> str:

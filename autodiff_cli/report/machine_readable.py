@@ -78,8 +78,8 @@ def delimited(rows: Iterable[Iterable[object]], delimiter: str) -> str:
     import csv
 
     lines = _ListFile()
-    csv.writer(lines, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
-    return "".join([f"{line[:-2]}\n" for line in lines])
+    csv.writer(lines, delimiter=delimiter, lineterminator="\r\n").writerows(rows)  # it quotes the characters of its line end
+    return "".join([line.removesuffix("\r\n") + "\n" for line in lines])
 
 
 def markdown(head: Sequence[str], *rows: Sequence[str]) -> str:

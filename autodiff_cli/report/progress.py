@@ -27,6 +27,7 @@ def progress(visible: bool = True) -> Iterator[Callable[[int, float | None], Non
     started: list[tuple[Bar, TaskID]] = []  # the bar, once it appears
 
     def update(rows: int, part: float | None) -> None:
+        """Update the bar, which appears after ``PATIENCE`` seconds."""
         seconds = time.monotonic() - begin
         if not started and seconds >= PATIENCE:
             started.append(_bar(part is not None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
@@ -40,7 +41,10 @@ def result_parts(result: CommandResult, precision: int = 6) -> list[Renderable]:
 
 
 def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
-    """Return a table with one row for each tensor: variables in green, gradients in cyan, missing values as a dim ``None``."""
+    """Return a table with one row for each tensor: variables in green, gradients in cyan, missing values as a dim ``None``.
+
+    A row replaces the middle of a table with more than ``MOST_ROWS`` rows.
+    """
     columns = [Column("name", style="bold"), Column("expression", EXPRESSION), Column("value", NUMBER)]
     columns += [Column(header, WORD) for header in ("requires_\ngrad", "is_\nleaf", "retains_\ngrad", "grad_fn")]
     cells = [_tensor_cells(row, precision) for row in tensors]
@@ -51,9 +55,9 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
 
 
 def _tensor_cells(row: Mapping[str, Any], precision: int) -> list[Text]:
-    """Return the cells of one tensor; the row of a value that is ``None`` has three."""
+    """Return the cells of one tensor, or only three for a name or an attribute whose value is ``None``."""
     none = Text("None", "dim")
-    if row["requires_grad"] is None:  # the value of a name or an attribute is none
+    if row["requires_grad"] is None:
         return [Text(row["name"], "bold"), Text(), none]
     leaf = row["is_leaf"]
     return [
@@ -84,20 +88,22 @@ def rows_table(
         left_out: the number of rows omitted in the middle of the table.
         precision: the number of significant digits.
     """
-
-    def shown(value: object) -> str:
-        if isinstance(value, (int, float)):
-            return human(value, precision)
-        return "" if value is None else visible(str(value))
-
     columns = []
     for i, name in enumerate((*inputs, *results)):
-        right = all(isinstance(row[i], (int, float)) for row in rows)
-        columns.append(Column(visible(name), NUMBER if right else TEXT))
-    cells = [[Text(shown(value), "" if j < len(inputs) else "bold cyan") for j, value in enumerate(row)] for row in rows]
+        has_numbers = all(isinstance(row[i], (int, float)) for row in rows)
+        columns.append(Column(visible(name), NUMBER if has_numbers else TEXT))
+    styles = ["" if j < len(inputs) else "bold cyan" for j in range(len(columns))]  # computed columns stand out
+    cells = [[Text(_cell_text(value, precision), style) for value, style in zip(row, styles, strict=True)] for row in rows]
     if left_out:
         cells.insert(len(rows) // 2, more_rows(left_out))
     return Table(columns, cells)
+
+
+def _cell_text(value: object, precision: int) -> str:
+    """Return a value of a file as the text of a cell, which is empty for ``None``."""
+    if isinstance(value, (int, float)):
+        return human(value, precision)
+    return "" if value is None else visible(str(value))
 
 
 def steps_table(steps: Sequence[Record], precision: int) -> Table:
@@ -112,17 +118,15 @@ def hessian_table(hessian: Mapping[str, Mapping[str, Any]], shapes: Mapping[str,
 
     The diagonal is bold.  A matrix with more than ``LARGE`` rows is replaced by a table of its blocks.
     """
-    names = [(name, position) for name, shape in shapes.items() for position in np.ndindex(*shape)]
-    if not shown_completely((len(names), len(names))):
+    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+    if not shown_completely((sum(sizes.values()),)):
         blocks = [(a, b, block) for a, row in hessian.items() for b, block in row.items()]
         rows = [(a, b, shape_text(np.shape(block)), human(block, precision)) for a, b, block in blocks]
         return Table(["first variable", "second variable", "shape", "values"], rows)
+    matrix = np.block([[np.reshape(hessian[a][b], (sizes[a], sizes[b])) for b in sizes] for a in sizes])
     cells = [
-        [
-            Text(human(np.asarray(hessian[a][b])[(*first, *second)], precision), "bold cyan" if (a, first) == (b, second) else "")
-            for b, second in names
-        ]
-        for a, first in names
+        [Text(human(number, precision), "bold cyan" if i == j else "") for j, number in enumerate(row)]
+        for i, row in enumerate(matrix)
     ]
     labels = [label for name, shape in shapes.items() for label in element_names(name, shape)]
     return _matrix_table(labels, labels, cells)
@@ -172,12 +176,13 @@ def verified_tables(verified: RightDigits | None) -> list[Renderable]:
     """
     if verified is None:
         return []
-    has_digits = verified.digits is not None
-    columns = [Column("number"), Column("correct digits", NUMBER), *([Column(f"to {verified.digits} digits")] * has_digits)]
-    rows: list[list[Cell]] = [
-        [Text(name, "bold"), Text("None" if right is None else f"{right:.1f}", "bold cyan"), text or "None"]
-        for name, right, text in verified.lines()
-    ]
+    columns = [Column("number"), Column("correct digits", NUMBER)]
+    if verified.digits is not None:
+        columns.append(Column(f"to {verified.digits} digits"))
+    rows: list[list[Cell]] = []
+    for name, right, text in verified.lines():
+        count = "None" if right is None else f"{right:.1f}"
+        rows.append([Text(name, "bold"), Text(count, "bold cyan"), text or "None"])  # without digits, the last cell has no column
     return [title("verified at 50 digits"), Table(columns, rows)]
 
 
@@ -185,20 +190,22 @@ def product_tables(result: Product, precision: int) -> list[Renderable]:
     """Return the table of a Jacobian, a Hessian or a product: a small matrix, or else one row for each block."""
     if result.command == "hessian" and np.ndim(result.value) == 0:
         return [hessian_table(result.derivatives, result.shapes, precision)]
-    if result.command == "jacobian" and np.ndim(result.value) <= 1:
-        columns = [(name, position) for name, shape in result.shapes.items() for position in np.ndindex(*shape)]
-        rows = list(np.ndindex(*np.shape(result.value)))
-        if shown_completely((len(columns), len(rows))):
-            blocks = {name: np.asarray(block) for name, block in result.derivatives.items()}
-            numbers = [[human(blocks[name][(*row, *position)], precision) for name, position in columns] for row in rows]
-            labels = [label for name, shape in result.shapes.items() for label in element_names(name, shape)]
-            return [_matrix_table(element_names("output", np.shape(result.value)), labels, numbers)]
+    columns = sum(map(math.prod, result.shapes.values()))
+    if result.command == "jacobian" and np.ndim(result.value) <= 1 and shown_completely((columns, np.size(result.value))):
+        return [_jacobian_table(result, precision)]
     cells = [
         (Text(name, "bold green"), shape_text(np.shape(value)), Text(human(value, precision, whole=True), "bold cyan"))
         for name, value in result.numbers()
     ]
     headers = [Column("derivative", EXPRESSION), Column("shape", EXPRESSION), Column("value", NUMBER)]
     return [Table(headers, cells, by_rows=True)]
+
+
+def _jacobian_table(result: Product, precision: int) -> Table:
+    """Return the Jacobian of a number or a vector as a matrix, with the names of the elements."""
+    numbers = [[human(number, precision) for number in row] for row in result.jacobian_matrix()]
+    labels = [label for name, shape in result.shapes.items() for label in element_names(name, shape)]
+    return _matrix_table(element_names("output", np.shape(result.value)), labels, numbers)
 
 
 class Formulas(Protocol):
@@ -211,37 +218,45 @@ class Formulas(Protocol):
 
 def _steps_tables(steps: Sequence[Any]) -> list[Renderable]:
     """Return tables of consecutive steps of one sort: the parts of an expression, ``u = ...``, and then the derivatives."""
-    parts: list[Renderable] = []
+    tables: list[Renderable] = []
     for is_part, group in groupby(steps, lambda step: " = " in step.of):
-        rows = [[*([Text(step.of, "bold")] * is_part), Text(step.gives, "cyan"), Text(step.rule, "dim")] for step in group]
-        parts += [Table(["part", "differential", "rule"] if is_part else ["derivative", "step"], rows), ""]
-    return parts
+        if is_part:
+            rows = [[Text(step.of, "bold"), Text(step.gives, "cyan"), Text(step.rule, "dim")] for step in group]
+            table = Table(["part", "differential", "rule"], rows)
+        else:
+            table = Table(["derivative", "step"], [[Text(step.gives, "cyan"), Text(step.rule, "dim")] for step in group])
+        tables += [table, ""]
+    return tables
 
 
 def formula_tables(result: Formulas, _: int) -> list[Renderable]:
-    """Return the steps, then the derivative alone, or a table of derivatives with their values if a point was given."""
+    """Return the steps, then a single derivative alone, or a table of derivatives with their values if a point was given.
+
+    The precision does not matter, because a formula has all digits.
+    """
     formulas, values = result.texts, result.values
     parts = _steps_tables(result.steps)
     if len(formulas) == 1 and not values:
         return [*parts, *(Text(text, "bold cyan") for text in formulas.values())]
-    rows: list[list[Cell]] = [
-        [Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *([human(values[wrt])] if values else [])]
-        for wrt, text in formulas.items()
-    ]
-    return [*parts, Table([Column("derivative", WORD), "expression", *([Column("value", NUMBER)] if values else [])], rows)]
+    columns = [Column("derivative", WORD), Column("expression")] + [Column("value", NUMBER)] * bool(values)
+    rows: list[list[Cell]] = []
+    for wrt, text in formulas.items():
+        value = [human(values[wrt])] if values else []
+        rows.append([Text(symbol(wrt), "bold green"), Text(text, "bold cyan"), *value])
+    return [*parts, Table(columns, rows)]
 
 
 def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
     """Return the table of a Taylor series, with one row for each power of the distance from the point."""
-    at = human(result.at, precision)
-    distance = result.variable if not np.any(result.at) else f"({result.variable} {'+' if at[0] == '-' else '-'} {at.lstrip('-')})"
+    distance = result.variable
+    if np.any(result.at):
+        at = human(result.at, precision)
+        sign = "+" if at.startswith("-") else "-"
+        distance = f"({result.variable} {sign} {at.lstrip('-')})"
+    powers = ["1", distance, *(f"{distance}**{order}" for order in range(2, result.order + 1))][: result.order + 1]
     rows = [
-        (
-            Text("1" if k == 0 else distance if k == 1 else f"{distance}**{k}", "bold"),
-            Text(human(coefficient, precision), "bold cyan"),
-            human(derivative, precision),
-        )
-        for k, (coefficient, derivative) in enumerate(zip(result.coefficients, result.derivatives, strict=True))
+        (Text(power, "bold"), Text(human(coefficient, precision), "bold cyan"), human(derivative, precision))
+        for power, coefficient, derivative in zip(powers, result.coefficients, result.derivatives, strict=True)
     ]
     return [Table(["term", Column("coefficient", NUMBER), Column("derivative", NUMBER)], rows)]
 
@@ -268,26 +283,29 @@ _VERDICTS = {
     "undecided": "bold yellow",
     **dict.fromkeys(("undefined", "jump", "fail"), "bold red"),
 }
+"""The styles of verdicts, from the best verdict to the worst."""
 _BADNESS = list(_VERDICTS)
 
 
 def _checks_table(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], points: int, precision: int) -> Table:
-    """Return the table of checks of the derivatives ``sides``; of several ``points``, a row shows the worst and where it is."""
-    are_claims, several = sides[0] == "claimed", points > 1
+    """Return a table of checks, each of which compares the two derivatives with the keys ``sides``: ``claimed`` for a claim.
+
+    With several ``points``, a row shows the worst check and its point.
+    """
+    are_claims, has_several = sides[0] == "claimed", points > 1
     numbers = [Column(header, NUMBER) for header in (*sides, "error", "tolerance")]
     rows: list[list[Cell]] = []
-    for check in _worst_checks(checks) if several else checks:
-        by = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
-        rows.append(
-            [
-                f"{check['wrt']}={check['claim']}" if are_claims else symbol(by),
-                *(human(check[key], precision) for key in sides),
-                *(human(check[key], 2) for key in ("error", "tolerance")),
-                Text(check["verdict"], _VERDICTS[check["verdict"]]),
-                *([", ".join(f"{name}={human(value, precision)}" for name, value in check["at"].items())] if several else []),
-            ]
-        )
-    return Table(["claim" if are_claims else "derivative", *numbers, "verdict", *(["worst at"] if several else [])], rows)
+    for check in _worst_checks(checks) if has_several else checks:
+        wrt = check["wrt"] if isinstance(check["wrt"], list) else [check["wrt"]]
+        row: list[Cell] = [f"{check['wrt']}={check['claim']}" if are_claims else symbol(wrt)]
+        row += [human(check[side], precision) for side in sides]
+        row += [human(check["error"], 2), human(check["tolerance"], 2)]
+        row.append(Text(check["verdict"], _VERDICTS[check["verdict"]]))
+        if has_several:
+            row.append(", ".join(f"{name}={human(value, precision)}" for name, value in check["at"].items()))
+        rows.append(row)
+    columns = ["claim" if are_claims else "derivative", *numbers, "verdict"]
+    return Table([*columns, "worst at"] if has_several else columns, rows)
 
 
 def _worst_checks(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -295,6 +313,7 @@ def _worst_checks(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
     worst: dict[tuple[str, str], Mapping[str, Any]] = {}
     for check in checks:
         key = (str(check["wrt"]), check.get("claim", ""))
-        if key not in worst or _BADNESS.index(check["verdict"]) > _BADNESS.index(worst[key]["verdict"]):
+        is_worse = key not in worst or _BADNESS.index(check["verdict"]) > _BADNESS.index(worst[key]["verdict"])
+        if is_worse:
             worst[key] = check
     return list(worst.values())

@@ -38,6 +38,11 @@ class Text:
         """The text without styles."""
         return "".join([text for text, _ in self.pieces])
 
+    @property
+    def style(self) -> str:
+        """The style of the first piece."""
+        return self.pieces[0][1]
+
     def __len__(self) -> int:
         return len(self.plain)
 
@@ -67,14 +72,16 @@ class Text:
 
     def lines(self, most: int) -> Iterator[Text]:
         """Yield the lines; a line of more than ``most`` columns is broken between words, and a longer word anywhere."""
-        if "\n" not in (plain := self.plain) and columns(plain) <= most:
+        plain = self.plain
+        if "\n" not in plain and columns(plain) <= most:
             yield self
             return
-        start = 0
+        start = 0  # of a line in the text
         for line in plain.split("\n"):
             breaks = [0, *_breaks(line, most), len(line)]
             for begin, end in itertools.pairwise(breaks):
-                length = len(line[begin:end].rstrip()) if end < len(line) else end - begin
+                is_last = end == len(line)  # whose blanks at the end stay
+                length = end - begin if is_last else len(line[begin:end].rstrip())
                 yield self.part(start + begin, start + begin + length)
             start += len(line) + 1
 
@@ -82,7 +89,7 @@ class Text:
         """Return the text with the control sequences of terminals."""
         parts = []
         for text, style in self.pieces:
-            codes = ";".join(str(_CODES[word]) for word in dict.fromkeys(style.split()))
+            codes = ";".join(str(_CODES[word]) for word in dict.fromkeys(style.split()))  # each code once
             parts.append(f"\x1b[{codes}m{text}\x1b[0m" if style else text)
         return "".join(parts)
 
@@ -107,7 +114,7 @@ def _breaks(line: str, most: int) -> Iterator[int]:
         if columns(word) <= most:
             used += columns(match.group())
             continue
-        for position, character in enumerate(word, match.start()):
+        for position, character in enumerate(word, match.start()):  # a longer word is broken anywhere
             if used + columns(character) > most:
                 yield position
                 used = 0

@@ -155,32 +155,44 @@ class _Strip:
             return self.widest
         if self.column.kind is EXPRESSION:
             return max(self.title.width, min(self.widest, _LEAST))
-        stiff = [_LEAST if _is_prose(cell.plain) else self.matrix(cell).width for cell in self.cells]
-        return min(self.widest, max([self.title.width, *stiff]))
+        least_widths = [_LEAST if _is_prose(cell.plain) else self.matrix(cell).width for cell in self.cells]
+        return min(self.widest, max([self.title.width, *least_widths]))
+
+    @property
+    def repeats_a_word(self) -> bool:
+        """Whether the cells of several rows are one and the same word."""
+        return self.column.kind is WORD and len(self.cells) > 1 and len({cell.plain for cell in self.cells}) == 1
 
     def lines(self, cell: Text, width: int, dots: str, hanging: bool) -> list[Text]:
         """Return the lines of a cell in a width; ``dots`` replace an omitted middle, ``hanging`` indents lines after the first."""
         if self.column.kind is EXPRESSION and cell.width > width:
-            cell = Text(shortened(cell.plain, width, dots), cell.pieces[0][1])
+            cell = Text(shortened(cell.plain, width, dots), cell.style)
         elif hanging and len(cell.pieces) == 1 and _is_prose(cell.plain) and cell.width > width:
-            # An indent shows that the lines are one row.
-            first = next(cell.lines(width))
-            rest = Text(cell.plain[len(first) :].lstrip(), cell.pieces[0][1])
-            return [first, *(Text("  ").append(line) for line in rest.lines(max(width - 2, 1)))]
+            return _hanging_lines(cell, width)
         matrix = self.matrix(cell, width if self.column.align == "right" else 0)
         lines = list(matrix.lines(width))
-        return lines if matrix is cell else [line.append(" " * (width - line.width)) for line in lines]
+        if matrix is not cell:  # its rows stay one below the other, also in a column that is aligned to the right
+            lines = [line.append(" " * (width - line.width)) for line in lines]
+        return lines
 
     def matrix(self, cell: Text, width: int = 0) -> Text:
-        """Return a cell with a line for each row if it is a matrix, aligned to the right of a width as a block."""
+        """Return a cell with a line for each row if it is a matrix, aligned to the right of a width as a block; 0 for no width."""
         text = cell.plain
-        if not (self.by_rows and text.startswith("[[") and text.endswith("]") and self.column.kind in (NUMBER, TEXT)):
+        is_matrix = text.startswith("[[") and text.endswith("]") and self.column.kind in (NUMBER, TEXT)
+        if not (self.by_rows and is_matrix):
             return cell
         lines = _matrix_lines(text)
         if 0 < width < max(map(len, lines)):
             lines = _matrix_lines(text, aligned=False)
         margin = " " * (width - max(map(len, lines)))
-        return Text("\n".join(margin + line for line in lines), cell.pieces[0][1])
+        return Text("\n".join(margin + line for line in lines), cell.style)
+
+
+def _hanging_lines(cell: Text, width: int) -> list[Text]:
+    """Return the lines of a cell of one piece, with an indent after the first, which shows that the lines are one row."""
+    first = next(cell.lines(width))
+    rest = Text(cell.plain[len(first) :].lstrip(), cell.style)
+    return [first, *(Text("  ").append(line) for line in rest.lines(max(width - 2, 1)))]
 
 
 class _Fit(NamedTuple):
@@ -197,7 +209,7 @@ def _lines(part: _Fit, has_header: bool, ascii_only: bool) -> Iterator[Text]:
     if has_header:
         titles = [list(strip.title.lines(width)) for strip, width in zip(part.strips, part.widths, strict=True)]
         height = max(map(len, titles))
-        yield from _row([[*[Text()] * (height - len(lines)), *lines] for lines in titles], part)
+        yield from _row([[Text()] * (height - len(lines)) + lines for lines in titles], part)
         rule = "-" if ascii_only else "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
         yield Text(rule * (sum(part.widths) + part.gap * (len(part.widths) - 1)))
     for cells in zip(*(strip.cells for strip in part.strips), strict=True):
@@ -223,21 +235,24 @@ def _row(cells: Sequence[Sequence[Text]], part: _Fit) -> Iterator[Text]:
 
 
 def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
-    """Return the parts of a table, and the columns that a line below the table replaces."""
+    """Return the parts of a table, and the columns that a line below the table replaces.
+
+    As few of these columns as possible are taken out, from the right; they stay if the table is then still in as many parts.
+    """
     whole = _fit(strips, room)
     if whole is not None:
         return [whole], []
     rest = list(strips)
     same: list[_Strip] = []
     for strip in reversed(strips[1:]):
-        if len(strip.cells) > 1 and strip.column.kind is WORD and len({cell.plain for cell in strip.cells}) == 1:
+        if strip.repeats_a_word:
             rest.remove(strip)
             same.insert(0, strip)
             whole = _fit(rest, room)
             if whole is not None:
                 return [whole], same
     all_parts, parts = _split(strips, room), _split(rest, room)
-    if len(parts) == len(all_parts):  # a line below the table would not save a part
+    if len(parts) == len(all_parts):
         parts, same = all_parts, []
     fits = [_fit(part, room) or _forced(part, room) for part in parts]
     return [fit._replace(gap=min(fit.gap for fit in fits)) for fit in fits], same
@@ -255,7 +270,7 @@ def _fit(strips: list[_Strip], room: int) -> _Fit | None:
     least = [strip.least for strip in strips]
     if sum(least) > room:
         return None
-    for widest in range(room, 0, -1):
+    for widest in range(room, 0, -1):  # the wide columns become equally wide
         lowered = [max(low, min(width, widest)) for low, width in zip(least, widths, strict=True)]
         if sum(lowered) <= room:
             return _Fit(strips, lowered, _GAPS[-1])
@@ -266,7 +281,7 @@ def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
     """Split a table into parts that fit without further shrinking; every part begins with the first column."""
     first, *others = (strip.folded() for strip in strips)
     parts: list[list[_Strip]] = []
-    used = room
+    used = room  # so that the first column begins a part
     for strip in others:
         if used + _GAPS[-1] + strip.widest > room:
             parts.append([first])
@@ -294,10 +309,10 @@ def _is_prose(text: str) -> bool:
 
 def _matrix_lines(text: str, aligned: bool = True) -> list[str]:
     """Return the lines of a matrix, one for each row, with aligned elements, as NumPy prints it."""
-    rows = _INNER_ROW.findall(text)
+    rows = _INNER_ROW.findall(text)  # the brackets before a row, the row, and the brackets after it
     elements = [row.split(", ") for _, row, _ in rows]
     widths = [max(map(len, column)) if aligned else 0 for column in zip(*elements, strict=True)]
-    depth = len(rows[0][0])
+    depth = len(rows[0][0])  # of brackets around the first row
     lines = []
     for (opening, _, closing), row in zip(rows, elements, strict=True):
         padded = ", ".join(element.rjust(width) for element, width in zip(row, widths, strict=True))
