@@ -77,8 +77,7 @@ def _attribute(package: str, flat: str, name: str) -> Any:
         except ModuleNotFoundError as missing:
             if missing.name != place:
                 raise
-        source = named(flat)
-        places, values = _deferred_places(source), _public_values(source)
+        places, values = _public_names(flat)
         if name in places or name in values:
             value = named(places[name]) if name in places else values[name]
             setattr(modules[package], name, value)
@@ -90,20 +89,16 @@ def _attribute(package: str, flat: str, name: str) -> Any:
 
 def _attribute_names(package: str, flat: str, submodules: Sequence[str]) -> list[str]:
     """Return the public names, the public modules, and the attributes that Python gives to every module; see ``attach``."""
-    source = named(flat)
-    public = {*_public_values(source), *(name for name in _deferred_places(source) if name[0] != "_")}
+    places, values = _public_names(flat)
+    public = {*values, *(name for name in places if name[0] != "_")}
     return sorted({*public, *submodules, *(name for name in vars(modules[package]) if name.startswith("__"))})
 
 
-def _deferred_places(module: ModuleType) -> dict[str, str]:
-    """Return the dictionary ``_later`` of a flat module, empty without one: the places of names that are imported on use."""
-    places: dict[str, str] = getattr(module, "_later", {})
-    return places
-
-
-def _public_values(module: ModuleType) -> dict[str, Any]:
-    """Return the values of the public names of a flat module, without those that are modules."""
-    return {name: value for name, value in vars(module).items() if name[0] != "_" and not isinstance(value, type(module))}
+def _public_names(flat: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the places in the dictionary ``_later`` of a flat module, and the values of its public names that are not modules."""
+    module = named(flat)
+    values = {name: value for name, value in vars(module).items() if name[0] != "_" and not isinstance(value, type(module))}
+    return getattr(module, "_later", {}), values
 
 
 class OnDemand(MutableMapping[str, Value]):

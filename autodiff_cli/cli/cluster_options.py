@@ -43,11 +43,7 @@ class Cluster(NamedTuple):
         return self.engine not in _LOCAL
 
     def settings(self, target: str | None, unbuffered: bool) -> PartSettings | None:
-        """Return the settings for an evaluation in parts that writes to ``target``; ``None`` to compute one file in this process.
-
-        Raises:
-            click.UsageError: if the engine is unknown, or two options exclude each other.
-        """
+        """Return the settings for an evaluation in parts that writes to ``target``; ``None`` for one file in this process."""
         from autodiff_cli.data import output
 
         in_folder = output.is_folder(target)
@@ -63,7 +59,8 @@ class Cluster(NamedTuple):
 
     def _check(self, in_folder: bool, unbuffered: bool) -> None:
         """Raise an error if the engine is unknown, or two options exclude each other; ``in_folder`` describes the output."""
-        is_address, in_parts = self._uses_dask and self.engine != "dask", self._uses_dask or in_folder
+        is_address = self._uses_dask and self.engine != "dask"
+        in_parts = self._uses_dask or in_folder
         if is_address and ":" not in self.engine:
             hint = "use local, numpy, llvm, dask, or the address of a Dask scheduler"
             raise click.UsageError(f"unknown engine '{self.engine}'\n  hint: {hint}")

@@ -130,11 +130,7 @@ def cli(context: click.Context) -> None:
 
 
 def invoke(args: list[str]) -> int:
-    """Run the command of a command line, flush its output, and return the exit code.
-
-    Raises:
-        UsageError: if the command line is wrong.
-    """
+    """Run the command of a command line, flush its output, and return the exit code; raise ``UsageError`` for a wrong line."""
     try:
         # cli.main would treat a broken pipe as a failure.
         with cli.make_context("autodiff", args) as context:

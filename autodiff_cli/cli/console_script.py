@@ -29,7 +29,7 @@ def run() -> int:
 def _open_streams() -> None:
     """Let the streams write any text, and occupy closed file descriptors 0 to 2 so that no later file gets one of them."""
     with suppress(OSError):  # the limit on open files is reached
-        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # a new descriptor is the smallest that is closed
             pass
         os.close(number)
     for stream in (sys.stdout, sys.stderr):

@@ -42,8 +42,9 @@ def command(at: dict[str, Any], out: Output, **settings: Any) -> None:
     from autodiff_cli.symbolic.differentiate import diff
 
     result = diff(at=at or None, **settings)
-    if len(result.texts) == 1 and not (result.values or result.steps) and out.style in ("table", "plain"):
-        out = out._replace(quiet=True)  # print only the formula
+    is_single_formula = len(result.texts) == 1 and not result.values and not result.steps
+    if is_single_formula and out.style in ("table", "plain"):
+        out = out._replace(quiet=True)  # print the formula without a table
     out.emit(result, {"latex": partial(_latex, result)})
 
 

@@ -80,15 +80,21 @@ def _grouped_words(args: list[str], takes_value: dict[str, bool], context: click
             del rest[:most]
         elif name in takes_value:
             words.options.append(arg)
-            if takes_value[name] and "=" not in arg[len(name) :]:
+            has_value = "=" in arg[len(name) :]
+            if takes_value[name] and not has_value:
                 if not rest:
-                    from autodiff_cli.cli.usage_errors import usage_error
-
-                    metavar = next(each.metavar for each in context.command.get_params(context) if name in each.opts)
-                    raise usage_error(f"{name} needs a value", f"write {name} {metavar or 'VALUE'}", context)
+                    raise _missing_value_error(name, context)
                 words.options.append(rest.pop(0))
         elif arg.startswith("--") and name[2:].replace("-", "").isidentifier():
             words.unknown.append(name)
         else:
             words.positional.append(arg)
     return words
+
+
+def _missing_value_error(name: str, context: click.Context) -> click.UsageError:
+    """Return the error for an option at the end of a command line that needs a value."""
+    from autodiff_cli.cli.usage_errors import usage_error
+
+    metavar = next(each.metavar for each in context.command.get_params(context) if name in each.opts)
+    return usage_error(f"{name} needs a value", f"write {name} {metavar or 'VALUE'}", context)

@@ -87,11 +87,8 @@ def command(
     from autodiff_cli.solvers.fitting.groups import GroupFit
 
     row_options.check_order(expr, files)
-    by = settings["by"]
-    if by is not None and out.style in _PICTURES:
-        raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
-    if by is not None and out.style == "latex":
-        raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
+    if settings["by"] is not None:
+        _check_group_output(out.style)
     source = inputs.named(files, input_style.style(files), columns)
     result = fit(read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
@@ -104,6 +101,14 @@ def command(
         views = {out.style: partial(_picture_file, result, out.style, out.precision)}
         out = out._replace(quiet=False)  # -q is about numbers, and the file contains the picture
     out.emit_solution(result, views)
+
+
+def _check_group_output(style: str) -> None:
+    """Raise an error if the fits of several groups cannot be written in a format."""
+    if style in _PICTURES:
+        raise click.UsageError("a plot and --by exclude each other\n  hint: fit the rows of one group")
+    if style == "latex":
+        raise click.UsageError("--format latex is for one fit\n  hint: omit --by, or use --format markdown")
 
 
 def _picture_file(result: Fit, style: str, precision: int) -> str | bytes:

@@ -69,10 +69,10 @@ def texts_by_name(option: str, metavar: str, text: str, example: str) -> Decorat
         """Return the text after ``=`` by the name before it; neither may be empty."""
         texts = {}
         for value in values:
-            name, _, named = value.partition("=")
-            if not (name.strip().isidentifier() and named.strip()):
+            name, _, after = value.partition("=")
+            if not (name.strip().isidentifier() and after.strip()):
                 raise UsageError(f"{option} expects {metavar}, but got '{value}'", hint=f"write {option} {example}")
-            texts[name.strip()] = named
+            texts[name.strip()] = after
         return texts
 
     return click.option(option, multiple=True, metavar=metavar, callback=converted(by_name), help=text)
@@ -86,12 +86,7 @@ def _read_value(text: str) -> Any:
 
 
 def bindings(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> Any:
-    """Return the values in texts such as ``x=1,y=2``, by name, or the texts for completion; the callback of ``--at``.
-
-    Raises:
-        UsageError: if a value is not constant.
-        FileError: if a file cannot be read.
-    """
+    """Return the values in texts such as ``x=1,y=2``, by name, or the texts for completion; the callback of ``--at``."""
     from autodiff_cli.evaluation import bindings
 
     return texts if context.resilient_parsing else bindings.bindings(texts, str(parameter.name))
@@ -113,24 +108,28 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
 
     Args:
         name: the name of the argument.
-        make: the function that receives the values as keyword arguments and returns the argument; a record may have other
-            groups of options as fields.
+        make: the record or the function that receives the values as keyword arguments and returns the argument; a record may have
+            other groups of options as fields.
         options: the decorators that add the options.
     """
+    keys = make.__annotations__ if isinstance(make, type) else _parameter_names(options)
 
     def decorate(function: Function) -> Function:
         @wraps(function)
         def command(**values: Any) -> None:
+            """Call the function of the command with the values of these options as one argument, and of all others as they are."""
             own = {key: values.pop(key) for key in keys if key in values}
             function(**values, **{name: make(**own)})
 
-        before = len(getattr(function, "__click_params__", ()))  # click keeps the options of a function in this attribute
-        result = stack(*options)(command)
-        names = [parameter.name for parameter in vars(result)["__click_params__"][before:]]
-        keys = make.__annotations__ if isinstance(make, type) else names  # the fields of a record
-        return result
+        return stack(*options)(command)
 
     return decorate
+
+
+def _parameter_names(options: Sequence[Decorator]) -> list[str]:
+    """Return the names of the arguments with which click passes the values of options."""
+    function = stack(*options)(lambda: None)
+    return [parameter.name for parameter in vars(function)["__click_params__"]]  # in which click keeps the options
 
 
 def _lift(context: click.Context, parameter: click.Parameter, is_set: bool) -> None:
@@ -274,11 +273,7 @@ matrix_output = output(strict, quiet_notes, precision, use="formula")
 
 
 def style_of(path: str, files: tuple[str, ...]) -> str:
-    """Return the format for the suffix of a file.
-
-    Raises:
-        UsageError: if the suffix does not determine a format.
-    """
+    """Return the format for the suffix of a file; raise ``UsageError`` if none of the formats ``files`` has it."""
     result = known.format_of_suffix(path, files)
     if result is None:
         hint = f"use a name that ends in one of {known.suffixes(files)}"
@@ -289,8 +284,7 @@ def style_of(path: str, files: tuple[str, ...]) -> str:
 def chosen_format(style: str, as_json: bool, formats: Sequence[str]) -> str:
     """Return the output format: ``json`` for ``as_json``, else ``style``, which the command line or the environment names.
 
-    Raises:
-        UsageError: if the format is not one of ``formats``.
+    A format that is not one of ``formats`` raises ``UsageError``, which says who named it.
     """
     if as_json:
         return "json"
@@ -315,11 +309,7 @@ class InputStyle(NamedTuple):
     skip_lines: int
 
     def style(self, files: Sequence[str]) -> str | None:
-        """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes.
-
-        Raises:
-            UsageError: if the format is unknown, or if an option that describes CSV is given for another format.
-        """
+        """Return the format of the files, which may be a variant of CSV; ``None`` to use their suffixes."""
         style = None if self.input_format is None else known.check_known(self.input_format, known.READ, "input_format")
         delimiter = _DELIMITERS.get(self.delimiter or "", self.delimiter or "")
         dialect = known.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines)

@@ -86,11 +86,7 @@ class Output(Struct):
     paged: bool = False
 
     def checked(self, names_format: bool) -> Output:
-        """Return these options; ``names_format`` says whether the command line names the format.
-
-        Raises:
-            UsageError: if bare numbers and a format are both requested.
-        """
+        """Return these options; raise ``UsageError`` for bare numbers if the command line ``names_format`` as well."""
         if self.quiet and names_format:
             raise UsageError(f"-q cannot be combined with {self.style}", hint="omit -q or the format")
         return self
@@ -99,12 +95,8 @@ class Output(Struct):
         """Write a result to the output and its notes to standard error.
 
         Args:
-            result: the result of the command.
+            result: the result of the command; with ``strict``, a number that is not finite raises ``NotFiniteError``.
             views: the functions that write the command's own formats, by the name of the format.
-
-        Raises:
-            NotFiniteError: if ``strict`` is set and a number is not finite.
-            LimitError: if the output has too many numbers.
         """
         if self.strict:
             from autodiff_cli.derivatives.evaluate import check_finite
@@ -116,13 +108,10 @@ class Output(Struct):
         self.say_notes(result.notes)
 
     def emit_solution(self, solution: Solution, views: Mapping[str, View] | None = None) -> None:
-        """Write the result of a solver, and raise an error unless it is verified; the arguments are those of ``emit``.
+        """Write the result of a solver, and raise ``NotSolved`` unless it is verified; the arguments are those of ``emit``.
 
         With ``-q``, a solution that is not verified is not written.  In JSON, its notes are only in the object on standard
         output, so that standard error contains one object, the error.
-
-        Raises:
-            NotSolved: if the solution is not verified.
         """
         if solution.converged:
             self.emit(solution, views)
@@ -155,7 +144,7 @@ class Output(Struct):
         return render(self.style, result)
 
     def _display_result(self, result: CommandResult, views: Mapping[str, View]) -> bool:
-        """Display a result in a notebook, if the command runs in one and the output is a table; return whether it was displayed."""
+        """Display a table in the notebook in which the command runs; return ``False`` without a notebook, and for other outputs."""
         display = _notebook_display()
         if display is None or self.style != "table" or self.quiet or self.path is not None:
             return False
@@ -185,18 +174,15 @@ class Output(Struct):
             display({"text/plain": drawn(parts, "never"), "text/html": parts_html(parts)})
 
     def write(self, text: str | bytes) -> None:
-        """Write text or bytes to the file, or text to standard output, as a ``paged`` table through the pager.
-
-        Raises:
-            FileError: if the file cannot be written.
-        """
-        if self.path is None:
-            if not (self.paged and self.style == "table" and not self.quiet and page(str(text))):
-                sys.stdout.write(str(text))
-        else:
+        """Write text or bytes to the file, or text to standard output, as a ``paged`` table through the pager."""
+        if self.path is not None:
             from autodiff_cli.data.output import write
 
             write(self.path, text.encode() if isinstance(text, str) else text)
+            return
+        is_paged = self.paged and self.style == "table" and not self.quiet
+        if not (is_paged and page(str(text))):
+            sys.stdout.write(str(text))
 
     def say_notes(self, notes: Sequence[Record]) -> None:
         """Write notes to standard error, or display them under the table in a notebook, unless ``quiet_notes`` is set."""

@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\.?$")
 def lines(interpreter: Interpreter) -> Iterator[str]:
     """Yield whole statements until the input ends; an open bracket or a block goes on in the next line, and Ctrl-C drops it."""
     read = _terminal(interpreter) if sys.stdin is not None and sys.stdin.isatty() else _pipe
-    text = ""  # the lines of a statement that is not complete
+    text = ""  # the lines of a statement so far
     while True:
         try:
             line = read(MORE if text else PROMPT)
@@ -40,23 +40,28 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
             yield text
             text = ""
         text += line + "\n"
-        count = text.count("\n")
-        if count > _MOST_LINES or len(text) > _LONGEST:
-            hint = "close any open bracket, or use 'autodiff run' for larger programs"
-            raise LimitError(f"a statement of {count:,} lines does not end", hint=hint)
-        if not text.startswith(":") and is_unfinished(text):
-            continue
-        if text.strip():
-            yield text
-        text = ""
+        _check_size(text)
+        is_command = text.startswith(":")  # which is one line
+        if is_command or not is_unfinished(text):
+            if text.strip():
+                yield text
+            text = ""
     if text.strip():
         yield text
 
 
+def _check_size(text: str) -> None:
+    """Raise ``LimitError`` if a statement that has not ended is too long."""
+    count = text.count("\n")
+    if count > _MOST_LINES or len(text) > _LONGEST:
+        hint = "close any open bracket, or use 'autodiff run' for larger programs"
+        raise LimitError(f"a statement of {count:,} lines does not end", hint=hint)
+
+
 def _pipe(_: str) -> str:
     """Read a line without a prompt, or raise ``EOFError`` at the end; invalid UTF-8 becomes surrogate characters."""
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    line = stream.readline(limited_reading.MOST_TEXT + 1) if stream is not None else ""
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)  # text has no buffer if a caller replaced it; ``None`` is closed
+    line = "" if stream is None else stream.readline(limited_reading.MOST_TEXT + 1)
     if not line:
         raise EOFError
     if len(line) > limited_reading.MOST_TEXT:
@@ -127,9 +132,10 @@ def _completer(interpreter: Interpreter) -> Callable[[str, int], str | None]:
     """Return the function that readline calls with the word before the cursor and 0, 1, 2, ... until it returns ``None``."""
     import readline
 
-    words: list[str] = []
+    words: list[str] = []  # for the last word before the cursor
 
     def complete(text: str, number: int) -> str | None:
+        """Return the completion of this number, or ``None`` after the last one; number 0 computes them all."""
         if number == 0:
             names, length = completions(interpreter, readline.get_line_buffer()[: readline.get_endidx()])
             words[:] = [text[: len(text) - length] + name for name in names]

@@ -166,10 +166,9 @@ def _names_of_pytorch() -> Iterator[None]:
     """Print the names of PyTorch for its classes inside a ``with`` block, and for each error that of its first built-in base."""
     names = {Tensor: ("torch", "Tensor"), Size: ("torch", "Size"), dtype: ("torch", "dtype")}
     errors = [AutodiffError]
-    for error in errors:  # which grows in the loop, so that it reaches all subclasses
-        errors += error.__subclasses__()
-        builtin = next((base for one in error.__mro__ for base in one.__bases__ if base.__module__ == "builtins"), Exception)
-        names[error] = ("builtins", builtin.__name__)
+    for error in errors:
+        errors += error.__subclasses__()  # which the loop reaches later
+        names[error] = ("builtins", _first_builtin_base(error).__name__)
     names[GradcheckError] = ("torch.autograd.gradcheck", "GradcheckError")
     before = {kind: (kind.__module__, kind.__name__) for kind in names}
     try:
@@ -177,6 +176,12 @@ def _names_of_pytorch() -> Iterator[None]:
         yield
     finally:
         _rename(before)
+
+
+def _first_builtin_base(error: type[Exception]) -> type:
+    """Return the first base of an exception class, or of its bases in turn, that is a class of Python."""
+    bases = (base for one in error.__mro__ for base in one.__bases__)
+    return next(base for base in bases if base.__module__ == "builtins")
 
 
 def _rename(names: dict[type, tuple[str, str]]) -> None:
@@ -190,7 +195,7 @@ def _show(problem: BaseException) -> None:
     """Print an exception as Python does, without frames of this package."""
     seen: set[BaseException] = set()
     chain: list[BaseException | None] = [problem]
-    for error in chain:
+    for error in chain:  # which grows in the loop
         if error is not None and error not in seen:
             seen.add(error)
             error.__traceback__ = _program_frames(error.__traceback__)

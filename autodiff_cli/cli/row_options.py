@@ -71,14 +71,9 @@ class Table(NamedTuple):
     quiet_notes: bool = False
 
     def opened(self, expr: str, unbuffered: bool = False) -> Files:
-        """Return the files that the options name.
+        """Return the files that the options name; raise ``UsageError`` if they do not fit together or ``expr`` is one of them.
 
-        Args:
-            expr: the expression, or the name of its file.
-            unbuffered: whether each row is computed as soon as it is read.
-
-        Raises:
-            UsageError: if a format is unknown, or options exclude each other.
+        ``unbuffered`` says whether each row is computed as soon as it is read.
         """
         from autodiff_cli.data import output
         from autodiff_cli.data.inputs import named
@@ -121,28 +116,24 @@ class Table(NamedTuple):
         return default
 
     def keywords(self) -> dict[str, Any]:
-        """Return the options as keyword arguments of ``data.mapping.Task``.
-
-        Raises:
-            UsageError: if two options exclude each other.
-        """
-        names = ["-q"] * self.quiet + ["--no-keep"] * (not self.keep)
-        if names and self.keep_columns is not None:
-            raise UsageError(f"{names[0]} and --keep-columns exclude each other", hint="remove one of them")
-        copied = {"keep": self.keep and not self.quiet, "keep_columns": self.keep_columns}
-        return {"lets": self.let, "on_error": self.on_error, "where": self.where, **copied}
+        """Return the options as keyword arguments of ``data.mapping.Task``; two that exclude each other raise ``UsageError``."""
+        keeps = self.keep and not self.quiet
+        if not keeps and self.keep_columns is not None:
+            option = "-q" if self.quiet else "--no-keep"
+            raise UsageError(f"{option} and --keep-columns exclude each other", hint="remove one of them")
+        rows = {"lets": self.let, "on_error": self.on_error, "where": self.where}
+        return {**rows, "keep": keeps, "keep_columns": self.keep_columns}
 
     def output(self, strict: bool = False) -> Output:
-        """Return the options for the output of one result instead of rows; ``--format`` comes before the suffix of the file.
+        """Return the options for the output of one result instead of rows, which must not be selected.
 
-        Raises:
-            UsageError: if the format is unknown, the suffix of the file does not determine it, or rows are selected.
+        The format is that of ``--format``, else that of the suffix of the file, else the default.
         """
         if self.where is not None:
             raise UsageError("--where selects rows of files", hint="name a file; - reads standard input")
         path = None if self.target == "-" else self.target
-        style = self.style or (options.style_of(path, formats.for_use("formula file")) if path else options.format_default())
-        style = options.chosen_format(style, self.as_json, formats.for_use("formula"))
+        style = options.style_of(path, formats.for_use("formula file")) if path and not self.style else self.style
+        style = options.chosen_format(style or options.format_default(), self.as_json, formats.for_use("formula"))
         result = Output(style, self.quiet, self.precision, self.color, self.quiet_notes, strict, path)
         return result.checked(self.as_json or self.style is not None)
 
@@ -181,11 +172,7 @@ class Totals(NamedTuple):
     groups: list[str] | None
 
     def keywords(self, table: Table, unbuffered: bool) -> dict[str, Any]:
-        """Return the options as keyword arguments of ``data.mapping.Task``.
-
-        Raises:
-            click.UsageError: if two options exclude each other.
-        """
+        """Return the options as keyword arguments of ``data.mapping.Task``; two that exclude each other raise ``UsageError``."""
         kind = "sum" if self.sum else "mean" if self.mean else None
         if kind is None and self.groups is not None:
             raise click.UsageError("--by groups the rows of a sum or mean\n  hint: add --sum or --mean")

@@ -101,11 +101,7 @@ class Session:
         self.say_notes()
 
     def run(self, text: str) -> None:
-        """Run statements or a command; each warning is printed once in a session.
-
-        Raises:
-            AutodiffError: if a statement or the command fails.
-        """
+        """Run statements or a command, whose error is raised; each warning is printed once in a session."""
         if self._run_if_command(text):
             return
         with spoken_warnings(self._out.quiet_notes, self._said):
@@ -148,7 +144,7 @@ class Session:
         say(f"'autodiff run {path}' repeats this session")
 
     def _run_command(self, name: str, rest: str) -> None:
-        """Run a command of the program; ``rest`` is an expression of the session, which may be missing, and options."""
+        """Run a command of the program, and raise its error; ``rest`` is an expression of the session, if any, and options."""
         from autodiff_cli.cli.main import INTERRUPTED, run
 
         expression, *options = _OPTIONS.split(rest, maxsplit=1) if rest[:1] != "-" else ("", rest)
@@ -166,9 +162,15 @@ class Session:
         command = cli.get_command(click.Context(cli), name)
         known = {str(parameter.name) for parameter in command.params} if command is not None else set()
         values = {"dtype": str(self._interpreter.dtype), "precision": str(self._out.precision), "color": self._out.color}
-        words = [word for option, value in values.items() if option in known for word in (f"--{option}", value)]
-        words += ["--format", self._out.style] if "style" in known and self._out.style != "table" else []
-        return [*words, "--quiet"] if "quiet" in known and self._out.quiet else words
+        words = []
+        for option, value in values.items():
+            if option in known:
+                words += [f"--{option}", value]
+        if "style" in known and self._out.style != "table":
+            words += ["--format", self._out.style]
+        if "quiet" in known and self._out.quiet:
+            words.append("--quiet")
+        return words
 
     def _program_and_values(self, name: str, text: str, options: list[str]) -> list[str]:
         """Return an expression, which may be quoted, as a program, and as options the values that ``options`` do not give."""
@@ -183,13 +185,12 @@ class Session:
             message = "a value that the expression needs has changed since it was computed"
             raise MissingValue(message, hint="assign the expression again")
         words = ["; ".join(map(unparse, program.tree.children))]
-        bound = {each for word in options for each in _BOUND_NAME.findall(word)}
         variables = {} if name == "export" else program.variables  # the variables of an exported function are its arguments
-        values: dict[str, Mapping[str, Any]] = {"at": variables, "const": program.constants}
-        for option, by_name in values.items():
-            for each in by_name:
+        bound = {each for word in options for each in _BOUND_NAME.findall(word)}
+        for option, values in (("--at", variables), ("--const", program.constants)):
+            for each, value in values.items():
                 if each not in bound:
-                    words += [f"--{option}", f"{each}={_exact_text(by_name[each])}"]
+                    words += [option, f"{each}={_exact_text(value)}"]
         return words
 
     def _help(self, names: list[str]) -> None:
@@ -207,17 +208,18 @@ class Session:
         from autodiff_cli.report.functions import FunctionList, tables
 
         last = name.rpartition(".")[2].removeprefix(":")
-        texts = [f"{name}: {text}" for text in self._explanations(name, last)]
-        sys.stdout.write("".join(f"{text}\n" for text in texts))
+        texts = [f"{name}: {text}\n" for text in self._explanations(name, last)]
+        sys.stdout.write("".join(texts))
         is_function = last in FUNCTIONS and not name.startswith(":")
         if is_function:
             self._out.show(tables(FunctionList([FUNCTIONS[last]], one=True), self._out.precision))
-        if last in COMMANDS and not (texts or is_function):
+        if texts or is_function:
+            return True
+        if last in COMMANDS:
             from autodiff_cli.cli.main import run
 
             run([last, "-h"])
-            return True
-        return bool(texts) or is_function
+        return last in COMMANDS
 
     def _explanations(self, name: str, last: str) -> Iterator[str]:
         """Yield what a name is in this session or in the language, if anything; ``last`` is its part after the last dot."""
@@ -249,11 +251,7 @@ class Session:
 
 
 def words_of(text: str) -> list[str]:
-    """Split a text into words as the shell does.
-
-    Raises:
-        UsageError: if a quote is not closed.
-    """
+    """Split a text into words as the shell does; raise ``UsageError`` if a quote is not closed."""
     try:
         return shlex.split(text)
     except ValueError:

@@ -67,25 +67,27 @@ def usage_error(message: str, hint: str, context: click.Context | None = None) -
 def unknown_command(args: Sequence[str], commands: Iterable[str]) -> click.UsageError:
     """Return the error for a first word that is not a command: a typo, ``version`` or an expression."""
     word = args[0]
+    similar = suggestion(word, commands)
     if word == "version":
-        return usage_error(f"unknown command '{word}'", "use 'autodiff --version'")
-    quoted = word.replace('"', '\\"')
-    options = shlex.join(args[1:]) or "--at x=1"
-    if word.isidentifier():
-        otherwise = "'autodiff help' lists the commands, and 'autodiff functions' the functions of expressions"
-    else:
-        otherwise = f'differentiate an expression with: autodiff eval "{quoted}" {options}'
-    hint = suggestion(word, commands) or otherwise
-    if word in _OTHER_NAMES:
+        hint = "use 'autodiff --version'"
+    elif word in _OTHER_NAMES:
         hint = f"did you mean {listed(map(repr, _OTHER_NAMES[word]), 'or')}?"
+    elif similar is not None:
+        hint = similar
+    elif word.isidentifier():
+        hint = "'autodiff help' lists the commands, and 'autodiff functions' the functions of expressions"
+    else:
+        quoted = word.replace('"', '\\"')
+        hint = f'differentiate an expression with: autodiff eval "{quoted}" {shlex.join(args[1:]) or "--at x=1"}'
     return usage_error(f"unknown command '{word}'", hint)
 
 
 def unknown_option(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """Return the error for an option that a command does not have; ``known`` are the options that it has."""
     known = list(known)
-    hint = next((hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known), None)
-    hint = hint or suggestion(name, known, 0.7) or f"see '{context.command_path} --help'"  # above 0.6, for the -- of all options
+    hints = [hint for instead, hint in _OTHER_OPTIONS.get(name, {}).items() if instead in known]
+    similar = suggestion(name, known, 0.7)  # above the usual 0.6, because all options have -- in common
+    hint = hints[0] if hints else similar or f"see '{context.command_path} --help'"
     return usage_error(f"unknown option '{name}'", hint, context)
 
 
@@ -126,8 +128,9 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
         wanted, hint = _wanted(error.param.type, error.message)
         if wanted:
+            option_name = max(error.param.opts, key=len)  # --at, and not -a
             value = re.sub(r"^'?(.*?)'? is not .*", r"\1", error.message, flags=re.DOTALL)  # with which click's message begins
-            return UsageError(f"{max(error.param.opts, key=len)} needs {wanted}, not '{value}'", hint=hint or help_hint)
+            return UsageError(f"{option_name} needs {wanted}, not '{value}'", hint=hint or help_hint)
     if isinstance(error, click.BadOptionUsage) and "does not take a value" in error.message:
         return UsageError(f"{error.option_name} does not take a value", hint=f"write only {error.option_name}")
     if isinstance(error, click.MissingParameter) and error.param is not None and error.param.human_readable_name == "EXPR":
@@ -142,8 +145,8 @@ def in_plain_words(error: click.UsageError) -> UsageError:
 def _wanted(kind: click.ParamType[object], message: str) -> tuple[str, str | None]:
     """Return what values an option takes, empty for a kind without a description, and a hint with the closest of its choices."""
     if isinstance(kind, click.Choice):
-        given = re.match(r"'(.*?)' is not", message)
-        return f"one of {', '.join(map(str, kind.choices))}", suggestion(given[1], kind.choices) if given else None
+        value = re.match(r"'(.*?)' is not", message)
+        return f"one of {', '.join(map(str, kind.choices))}", suggestion(value[1], kind.choices) if value else None
     if isinstance(kind, click.IntRange):
         if kind.max is None:
             return f"a whole number of at least {kind.min}", None

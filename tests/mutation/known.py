@@ -63,7 +63,7 @@ KNOWN = {
         '"instance_norm", x.shape, running_mean, running_var, weight)',
     ),
     "the mean of other dimensions": ("ops/layers.py", "(-1, blocks[1])), 0)", "(blocks[1], -1)), 0)"),
-    "options behind the last argument": ("cli/completion.py", " if isinstance(parameter, click.Argument)]", "]"),
+    "options behind the last argument": ("cli/completion.py", "if isinstance(each, click.Argument) and is_open:", "if is_open:"),
     "an empty bar": ("report/progress.py", "part or 0.0", "part and 0.0"),
     "workers without a number": ("cli/cluster_options.py", "self.threads or processors()", "self.threads and processors()"),
     "a domain with its end": (
