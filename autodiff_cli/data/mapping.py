@@ -190,11 +190,7 @@ class RowMap:
     def _check_variables(self, counts: Mapping[str, int], source: str) -> None:
         """Check that each variable has either a column or a value, given how often each column occurs in the header."""
         columns = list(counts)
-        free = free_names(parse(self.task.expression), self.task.const, columns)
-        constant = next((name for name in free if name in counts and name not in self.program.variables), None)
-        constant = constant or (self._condition.constant_among(columns) if self._condition else None)
-        if constant is not None:
-            raise constant_or_column(constant, source)
+        self._check_constants(columns, source)
         for option, names in ((setting("at"), self._scalars), (setting("const"), self.task.const)):
             for name in names:
                 if name in counts and name not in self.task.lets:
@@ -205,6 +201,14 @@ class RowMap:
         missing = [name for name in needed if name not in counts and name not in fields]
         if missing:
             raise self._missing_columns(missing, columns, source)
+
+    def _check_constants(self, columns: Sequence[str], source: str) -> None:
+        """Raise ``UsageError`` for a column that is not read because its name is a constant of the language, such as ``e``."""
+        free = free_names(parse(self.task.expression), self.task.const, columns)
+        constant = next((name for name in free if name in columns and name not in self.program.variables), None)
+        constant = constant or (self._condition.constant_among(columns) if self._condition else None)
+        if constant is not None:
+            raise constant_or_column(constant, source)
 
     def _missing_columns(self, missing: list[str], columns: list[str], source: str) -> MissingValue:
         """Return the error for missing columns; its hint is a similar name, another format, a header, or ``--let`` and ``--at``."""

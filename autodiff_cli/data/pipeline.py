@@ -35,23 +35,23 @@ def run(
     reports progress.  If any row fails, ``AutodiffError`` is raised, and the output file is unchanged.
     """
     summary = Tally()
-    name, unbuffered = inputs[0].title, inputs[0].unbuffered
+    first_name, unbuffered = inputs[0].title, inputs[0].unbuffered
     source = reader(inputs[0])
     try:
-        first = task.mapping(program, source.columns, name)
+        mapping = task.mapping(program, source.columns, first_name)
         if target is None:
-            _check_later_files(first, inputs, writer)
+            _check_later_files(mapping, inputs, writer)
         if unbuffered or math.isfinite(source.estimate):  # otherwise, ``encoded`` chooses the engine
-            settle(first.program, source, inputs)
-        with writing(target, writer, first, source):
+            settle(mapping.program, source, inputs)
+        with writing(target, writer, mapping, source):
             if unbuffered:
                 writer.flush()
-            for i, later in enumerate(inputs):
+            for i, file in enumerate(inputs):
                 if i:
                     source.close()
-                    source = reader(later)
-                    check_same(first, source, writer, name)
-                for tally in _written(first, source, writer, threads, unbuffered):
+                    source = reader(file)
+                    check_same(mapping, source, writer, first_name)
+                for tally in _written(mapping, source, writer, threads, unbuffered):
                     summary.add(tally)
                     tick(summary.rows, (i + source.done / source.total) / len(inputs) if source.total else None)
     except AutodiffError as error:

@@ -125,7 +125,8 @@ class DelimitedReader(TextReader):
     def _piece(self, chunk: bytes) -> Lines:
         """Return the whole rows at the beginning of a chunk; the lines of a row that ends in a later chunk are put back."""
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
-        if b"\r" not in simple and (b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))):
+        has_plain_quotes = b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))
+        if has_plain_quotes and b"\r" not in simple:  # every line is a row
             return Lines(simple, self.line)
         # Only the csv module can find the ends of rows.
         rows, used = self._parsed(chunk, self.line)  # the number of bytes of these rows
@@ -142,14 +143,15 @@ class DelimitedReader(TextReader):
         lines = text.split("\n")[:-1]
         has_blank_line = data.startswith(b"\n") or "\n\n" in text
         if not has_blank_line and '"' not in text and "\r" not in text:  # every line is a row
-            return _Rows([*csv.reader(lines, delimiter=self.delimiter)], lines, range(first, first + len(lines))), len(data)
+            cells = list(csv.reader(lines, delimiter=self.delimiter))
+            return _Rows(cells, lines, range(first, first + len(lines))), len(data)
         rows, used_lines = self._parsed_lines([line + "\n" for line in lines], first)
         left = "".join(line + "\n" for line in lines[used_lines:])  # of a row that is not whole
         return rows, len(data) - len(left.encode())
 
     def _parsed_lines(self, lines: list[str], first: int) -> tuple[_Rows, int]:
         """Parse lines, some of which are empty or parts of a row; return the whole rows and their number of lines."""
-        reader = csv.reader([*lines, "\n"], delimiter=self.delimiter)
+        reader = csv.reader([*lines, "\n"], delimiter=self.delimiter)  # a row that contains the added line is not whole
         cells: list[list[str]] = []
         raws: list[str] = []
         starts: list[int] = []
@@ -157,7 +159,7 @@ class DelimitedReader(TextReader):
         try:
             for row in reader:
                 if reader.line_num > len(lines):
-                    break  # the added line, which a quoted cell that is not closed contains
+                    break
                 if row:
                     cells.append(row)
                     raws.append("".join(lines[used : reader.line_num]).rstrip("\r\n"))

@@ -70,12 +70,12 @@ class TextReader(Reader):
             FileError: if the file cannot be read.
             DataError: if the file is UTF-16 or has another format, or a line is too long.
         """
-        first = self.line == 1
+        at_start = self.line == 1
         while not self.ended:
             data = self._rest + self._next()
-            if first and data.startswith(_UTF16):
+            if at_start and data.startswith(_UTF16):
                 raise DataError(f"{self.name} is UTF-16", hint="convert it to UTF-8: iconv -f utf-16 -t utf-8")
-            if first:
+            if at_start:
                 self._check_text(data[:SAMPLE])
                 data = data.removeprefix(codecs.BOM_UTF8)
             if self.ended and data and not data.endswith(b"\n"):
@@ -85,7 +85,7 @@ class TextReader(Reader):
             if len(self._rest) > LONGEST:
                 raise DataError(f"{self.name} has a row of more than {LONGEST >> 20} MiB", hint="check that it is a text file")
             if end:
-                first = False
+                at_start = False
                 yield data[:end]
 
     def _first_line(self, blank: bytes | None = None) -> str | None:

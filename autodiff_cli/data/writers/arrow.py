@@ -49,7 +49,7 @@ class ArrowWriter(Writer):
         self._dictionaries: dict[int, ArrowArray] = {}  # the last dictionary of each column
         # One table is compressed while the next one is computed.
         self._pool = ThreadPoolExecutor(1, "autodiff-arrow")
-        self._written: Future[None] | None = None
+        self._written: Future[None] | None = None  # the writing of the last table
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
         """Store what the output takes from the input: its schema, and the largest size and the columns of its row groups."""
@@ -92,7 +92,7 @@ class ArrowWriter(Writer):
     def write(self, encoded: _Columns) -> None:
         """Append rows, which are written in tables of one row group; the first rows determine the schema."""
         columns, results = encoded
-        if self._schema is None and not len(results[0]):
+        if self._schema is None and not len(results[0]):  # the types are not known yet
             self._empty = encoded
             return
         self._open(encoded)
@@ -135,7 +135,7 @@ class ArrowWriter(Writer):
             self._out = self._arrow.ipc.new_file(self._sink, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
-        """Return the codecs and dictionaries of the input; without a Parquet input, Snappy, and dictionaries except for floats.
+        """Return the codecs and dictionaries of the first row group; without a Parquet input, Snappy, and none for floats only.
 
         If the input has several codecs, the results get the one of most columns.
         """
