@@ -107,8 +107,7 @@ def array_function(
     if order == 2:
         ranks = {variable: len(dims.get(variable, ())) for variable in by}
         block_ranks = {term: len(formula.dims) for term, formula in formulas.items()}
-        blocks = [[_block(row, column, texts, ranks, block_ranks, to) for column in by] for row in by]
-        returned.append(_tuple_of_several([_tuple_of_several(row) for row in blocks]))
+        returned.append(_hessian(by, texts, ranks, block_ranks, to))
         notes.append(f"The Hessian{', as a tuple of rows' if several else ''}: the dimensions of the first variable come first.")
     parts = SourceFile(code, helper_functions, name, " ".join(expression.split()), by, order, texts)
     return python_module(parts, notes, returned)
@@ -126,6 +125,14 @@ def _decide_to_keep(primitive: Primitive, statics: tuple[Any, ...], target: Targ
 def _tuple_of_several(entries: Sequence[str]) -> str:
     """Return the code of a tuple, or of its only entry."""
     return entries[0] if len(entries) == 1 else python_tuple(entries)
+
+
+def _hessian(
+    wrt: Sequence[str], texts: Mapping[Term, str], ranks: Mapping[str, int], block_ranks: Mapping[Term, int], to: str
+) -> str:
+    """Return the code of the Hessian: a tuple of rows of blocks, or the only block; see ``_block``."""
+    rows = [[_block(row, column, texts, ranks, block_ranks, to) for column in wrt] for row in wrt]
+    return _tuple_of_several([_tuple_of_several(row) for row in rows])
 
 
 def _block(

@@ -181,6 +181,7 @@ class Code:
     def _infix(self, name: str, x: Operand, y: Operand) -> Fragment:
         """Return an operation with an operator between its operands; a division is guarded if its error must be caught."""
         operator = OPERATORS[name]
+        # On the right, an operator of the same level needs brackets: x - (y - z).
         text = f"{self._text(x, operator.level)}{operator.text}{self._text(y, operator.level + 1)}"
         may_divide_by_zero = name not in ("add", "sub") and (type(y) is Instruction or y == 0)
         return Fragment(f"_defined(lambda: {text})") if may_divide_by_zero and self._guards else Fragment(text, operator.level)
@@ -226,8 +227,8 @@ class Code:
 
     def _helped(self, primitive: Primitive, operands: Sequence[Operand], statics: tuple[Any, ...]) -> Fragment:
         """Return a call of a helper function, which is added to ``helpers``: one for each primitive with its static arguments."""
-        digits = "".join(f"_{value}".replace("-", "minus_") for value in statics)
-        name = self.helpers.setdefault((primitive, statics), f"{self.target.helper}{primitive.name}{digits}")
+        suffix = "".join(f"_{value}".replace("-", "minus_") for value in statics)
+        name = self.helpers.setdefault((primitive, statics), f"{self.target.helper}{primitive.name}{suffix}")
         return Fragment(f"{name}({', '.join(map(self._as_tensor, operands))})")
 
     def _power(self, base: Operand, exponent: Operand) -> Fragment:

@@ -84,7 +84,7 @@ def scaled_exp(x: Pair, factor: Pair | None = None) -> Value:
     parts = _reduced(x.high)
     total = fast_sum(1, parts.r.high)
     low = fma(factor.high, x.low, factor.low)  # exp(x.low) is 1 + x.low
-    rest = total.low + parts.tail
+    rest = total.low + parts.tail  # exp(r) is total.high + rest
     return parts.scaled(fma(factor.high, total.high, fma(factor.high, rest, low * (total.high + rest))))
 
 

@@ -62,19 +62,23 @@ class Plan:
         self.dtype = dtype
         self._parts = parts
         self._results = list(map(resolved, results))
-        rows = set(parts.rows)
         self._once = {*parts.scalars, *parts.once}
         read = {op for instruction in parts.rows for op in computing(instruction.operands)}
         self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]  # what kernels read
         # The results that are equal in all rows, by their positions.
         self._constants = {i: op for i, op in enumerate(self._results) if op in self._once or type(op) is not Instruction}
-        # A kernel writes a result into the first array that it belongs to.
+        # A kernel writes a result into the first array that it belongs to, which stays in this dictionary.
+        rows = set(parts.rows)
         self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
         self._stages = self._stages_of_rows()
+        self._copies = self._copied_results()
+
+    def _copied_results(self) -> list[tuple[int, Instruction]]:
+        """Return the results that no kernel writes into their arrays: repeated ones, those of NumPy, and those of other types."""
         written = {op for stage in self._stages for op in stage.results}
-        direct = {i for op, i in self._first.items() if op in written and op.dtype == dtype}
+        direct = {i for op, i in self._first.items() if op in written and op.dtype == self.dtype}
         others = [(i, op) for i, op in enumerate(self._results) if i not in self._constants and i not in direct]
-        self._copies = [(i, op) for i, op in others if type(op) is Instruction]  # from the array of a value into that of a result
+        return [(i, op) for i, op in others if type(op) is Instruction]
 
     def _stages_of_rows(self) -> list[Stage]:
         """Return the stages that compute what is not equal in all rows: one kernel, if it can compute all instructions."""

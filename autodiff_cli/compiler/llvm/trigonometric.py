@@ -68,6 +68,7 @@ def _sine_and_cosine(x: Value) -> list[Value]:
     sine, cosine = _sine(r).rounded, _cosine(r).rounded
     odd = builder.compare("ne", n & 1, 0)
     sizes = (where(odd, cosine, sine), n), (where(odd, sine, cosine), n + 1)  # with quarter turns
+    # The second bit of the turns is moved to the place of the sign.
     near = [builder.bits(builder.bits(size, "i64") ^ ((turns & 2) << 62), "f64") for size, turns in sizes]
     return builder.replaced(near, abs(x) > _FAR, ("sin", "cos"), x)
 
