@@ -79,11 +79,9 @@ def array_function(
     shape: Mapping[str, str | Sequence[Length]],
     symmetric: Sequence[str],
 ) -> str:
-    """Return the source of a function of arrays; ``export`` describes the arguments.
+    """Return the source of a function of arrays; ``export`` describes the arguments and errors.
 
-    Raises:
-        UsageError: if the target is a language of numbers, or a constant is an array.
-        NotRecordable: if a derivative has no formula, or the target does not have a function.
+    A target that is a language of numbers, or a constant that is an array, also raises ``UsageError``.
     """
     if to not in MODULES:
         raise UsageError(f"the functions of '{to}' are functions of numbers", hint="vectors and matrices need numpy, torch or jax")

@@ -54,11 +54,6 @@ class SourceFile:
         return [[self.results[(a, b) if place(a) <= place(b) else (b, a)] for b in self.wrt] for a in self.wrt]
 
     @property
-    def hessian(self) -> list[str]:
-        """The code of the entries of the Hessian, in row-major order."""
-        return [entry for row in self.rows for entry in row]
-
-    @property
     def shown(self) -> str:
         """The expression, shortened for a comment."""
         text = self.expression
@@ -118,7 +113,8 @@ def _module_of_arrays(parts: SourceFile) -> str:
     notes = [f"the value; the gradient, with the derivatives with respect to {', '.join(parts.wrt)} along the first dimension."]
     if parts.order == 2:
         shape = f"{value}.shape" if module == "torch" else f"{module}.shape({value})"
-        returned.append(f"{_stack(module, value, parts.hessian)}.reshape({count}, {count}, *{shape})")
+        entries = [entry for row in parts.rows for entry in row]
+        returned.append(f"{_stack(module, value, entries)}.reshape({count}, {count}, *{shape})")
         notes.append("The Hessian, along the first two dimensions.")
     return python_module(parts, notes, returned)
 
@@ -187,7 +183,9 @@ def python_tuple(entries: Sequence[str]) -> str:
 
 def _c_file(parts: SourceFile) -> str:
     """Return a file with a function that returns the value, and writes the derivatives into arrays that are its last arguments."""
-    arrays = {"grad": parts.gradient, **({"hess": parts.hessian} if parts.order == 2 else {})}
+    arrays = {"grad": parts.gradient}
+    if parts.order == 2:
+        arrays["hess"] = [entry for row in parts.rows for entry in row]
     arguments = [f"const double {name}" for name in parts.arguments] + [f"double *{name}" for name in arrays]
     body = [
         *_c_constants(parts.code, parts.code.statements),

@@ -177,10 +177,7 @@ def reader(source: Input) -> Reader:
 def opened(path: str | None, style: str, name: str) -> BinaryIO:
     """Open a file for reading bytes; the file is seekable if its format requires it.
 
-    Raises:
-        FileError: if the file cannot be read.
-        DataError: if its first bytes do not match its format.
-        MissingPackage: if the file is compressed and a package that decompresses it is not installed.
+    The errors are those of ``reader``, and ``MissingPackage`` if the package that decompresses a file is not installed.
     """
     file_format = FORMATS[style]
     try:

@@ -268,9 +268,7 @@ class RowMap:
     def compute(self, block: Block) -> tuple[Block, list[Floats]]:
         """Return the rows of a block that satisfy the condition and are not skipped, and an array for each result.
 
-        Raises:
-            AutodiffError: if the evaluation of a row fails and ``on_error`` is ``stop``.
-            NotFiniteError: if ``strict`` is set and a result is not finite.
+        A row that fails raises ``AutodiffError`` if ``on_error`` is ``stop``, and one that is not finite if ``strict`` is set.
         """
         if self._condition is not None:
             block = self._condition.selected(block, self._condition_columns)

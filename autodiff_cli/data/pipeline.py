@@ -98,10 +98,8 @@ def settle(program: Compiled, source: Reader, inputs: Sequence[Input]) -> None:
 def encoded(mapping: RowMap, source: Reader, writer: Writer, threads: int) -> Iterator[tuple[Tally, Any]]:
     """Yield the counts and encoded results of each piece of an input, in order.
 
-    The reader then reads only the columns that are needed.  The engine of the program is chosen, if it is not yet.
-
-    Raises:
-        UsageError: if a name is a field inside a column, and the columns of the format have no fields.
+    The reader then reads only the columns that are needed.  The engine of the program is chosen, if it is not yet.  A name of a
+    field inside a column, in a format without fields, raises ``UsageError``.
     """
     request = mapping.request(source, writer)
     needed = _needed_columns(mapping, source)

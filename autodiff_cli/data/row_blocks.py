@@ -329,12 +329,8 @@ class BadRows:
     def add(self, position: int, line: int, problem: str, hint: str | None = None, whole: bool = False) -> None:
         """Record a bad row, given its position in the block and its number in the file; of several messages, the first stays.
 
-        Args:
-            problem, hint: the texts of a message; without a hint, it names the settings that accept such rows.
-            whole: whether not only a cell is bad, so that ``nan`` cannot take its place, and only ``skip`` accepts the row.
-
-        Raises:
-            DataError: if ``on_error`` does not accept the row.
+        If ``on_error`` does not accept the row, ``DataError`` is raised; its hint by default names the settings that accept it.
+        With ``whole``, not only a cell is bad, so that ``nan`` cannot take its place, and only ``skip`` accepts the row.
         """
         message = f"{self.where} {line}: {problem}"
         if self.on_error == "stop" or (whole and self.on_error != "skip"):

@@ -47,15 +47,12 @@ class Stage(NamedTuple):
 
 
 class Plan:
-    """A program as kernels, for a given set of scalar variables.
+    """A program as kernels, for a given set of scalar variables; without llvmlite, ``MissingPackage`` is raised.
 
     Args:
         parts: the division of the program.
         results: the instruction or constant that computes each result.
         dtype: the element type of the results.
-
-    Raises:
-        MissingPackage: if llvmlite is not installed.
     """
 
     def __init__(self, parts: ProgramPartition, results: Sequence[Operand], dtype: DType) -> None:

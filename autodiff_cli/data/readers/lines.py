@@ -66,9 +66,7 @@ class TextReader(Reader):
     def chunks(self) -> Iterator[bytes]:
         """Yield chunks of whole lines, each ended by a newline, without a byte order mark.
 
-        Raises:
-            FileError: if the file cannot be read.
-            DataError: if the file is UTF-16 or has another format, or a line is too long.
+        A file that cannot be read raises ``FileError``; one in UTF-16 or another format, or with too long a line, ``DataError``.
         """
         at_start = self.line == 1
         while not self.ended:

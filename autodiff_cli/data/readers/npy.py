@@ -114,8 +114,7 @@ def described(dtype: np.dtype[Any]) -> str:
 class NpyReader(NumpyReader):
     """The reader of a structured array with its fields as columns, or of a 1-d or 2-d array with given column names.
 
-    Raises:
-        DataError: if the array is not a table, or the number of names differs from the number of columns.
+    An array that is not a table, or has another number of columns than names, raises ``DataError``.
     """
 
     def __init__(self, source: Input, file: IO[bytes]) -> None:

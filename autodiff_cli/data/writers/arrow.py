@@ -30,11 +30,7 @@ _Columns = tuple[list[_Column], list[ArrowArray]]
 
 
 class ArrowWriter(Writer):
-    """The writer of Arrow formats; columns keep their input types, and columns of a text file are text.
-
-    Raises:
-        MissingPackage: if pyarrow is not installed.
-    """
+    """The writer of Arrow formats; columns keep their input types, and columns of a text file are text."""
 
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
