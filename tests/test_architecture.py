@@ -41,7 +41,7 @@ BUDGETS = {
     "autograd": 10034,
     "cli": 4102,
     "code_generation": 1185,
-    "compiler": 2937,
+    "compiler": 2938,
     "data": 5775,
     "derivatives": 1097,
     "evaluation": 3466,

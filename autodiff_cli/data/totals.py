@@ -73,13 +73,13 @@ class ExactSums:
     def rounded(self, divisors: NDArray[np.int64], start: int = 0) -> Vector:
         """Return the sums of groups from ``start`` on, each divided by an integer, as the nearest float64; nan if that is 0."""
         groups = slice(start, start + len(divisors))
-        denominators = divisors.astype(object) << -_BITS * self.lowest  # times the unit of the sums
+        denominators = divisors.astype(object) << -_BITS * self.lowest  # in the unit of the sums, 2**(32*lowest)
         sums = _quotients(self.numbers[groups], denominators).astype(np.float64)
         others = self.others[groups]
         return np.where(others == 0, sums, others)
 
     def _add_integers(self, numbers: NDArray[np.object_], position: int, places: slice | Indices) -> None:
-        """Add integers in the unit of a digit's position to the sums of groups."""
+        """Add integers in the unit of a digit's position, which becomes the lowest one if it is lower, to the sums of groups."""
         if position < self.lowest:
             self.numbers <<= _BITS * (self.lowest - position)
             self.lowest = position

@@ -225,7 +225,7 @@ class Builder:
     def each_lane(self, name: str, x: Value) -> Value:
         """Append one call of a function of the C library for each lane, declare the function, and return the vector of results."""
         self.declared[name] = f"declare double @{name}(double) memory(none) nounwind willreturn"
-        result, vector = Value(self, "poison", "f64"), self.type("f64")
+        result, vector = Value(self, "poison", "f64"), self.type("f64")  # undefined lanes, all of which are replaced
         for lane in range(self.width):
             element = self.append(f"extractelement {vector} {x.text}, i32 {lane}", "f64")
             number = self.append(f"call double @{name}(double {element.text})", "f64")
@@ -236,8 +236,8 @@ class Builder:
         """Append a conversion to another kind, as in C; conditions become 0 and 1."""
         if value.kind == kind:
             return value
-        how = _CONVERSIONS[value.kind, kind]
-        return self.append(f"{how} {self.type(value.kind)} {value.text} to {self.type(kind)}", kind)
+        instruction = _CONVERSIONS[value.kind, kind]
+        return self.append(f"{instruction} {self.type(value.kind)} {value.text} to {self.type(kind)}", kind)
 
     def bits(self, value: Value, kind: str) -> Value:
         """Append a reinterpretation of the bits of a vector as another kind of the same size."""

@@ -47,15 +47,16 @@ def kernel(
         Unknown: if a kernel cannot compute one of the instructions; see ``uncomputable``.
     """
     builder = Builder(width, inline)
-    known = {  # the vectors that ``module`` loads: %in0, %in1, ... and %same0, %same1, ...
-        op: KernelColumn(Value(builder, f"%{name}{i}", _kind(op)), op.dtype)
-        for name, inputs in (("in", columns), ("same", scalars))
-        for i, op in enumerate(inputs)
-    }
+    known = _loaded_vectors(builder, "in", columns) | _loaded_vectors(builder, "same", scalars)
     for instruction in instructions:
         known[instruction] = _append_instruction(builder, instruction, known)
     values = [known[op].value if type(op) is Instruction else builder.constant(float(op)) for op in map(resolved, results)]
     return module(builder, list(map(_kind, columns)), list(map(_kind, scalars)), values)
+
+
+def _loaded_vectors(builder: Builder, name: str, instructions: Sequence[Instruction]) -> dict[Instruction, KernelColumn]:
+    """Return the vectors that ``module`` loads from the arrays ``name``: %in0, %in1, ..."""
+    return {op: KernelColumn(Value(builder, f"%{name}{i}", _kind(op)), op.dtype) for i, op in enumerate(instructions)}
 
 
 def uncomputable(instructions: Iterable[Instruction]) -> set[Instruction]:
@@ -83,9 +84,9 @@ def _append_instruction(builder: Builder, instruction: Instruction, known: Mappi
     assert primitive is not None
     argument = known[computing(instruction.operands)[0]].value if len(instruction.operands) == 1 else None
     if argument is not None and argument.kind in ("f64", "f32"):  # elementary functions take one vector, of doubles
-        called = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
-        if called is not None:
-            return KernelColumn(builder.convert(called, argument.kind), dtype)
+        value = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
+        if value is not None:
+            return KernelColumn(builder.convert(value, argument.kind), dtype)
     operands: list[Any] = [known[op] if type(op) is Instruction else op for op in map(resolved, instruction.operands)]
     forward: Callable[..., Any] = UFUNCS.get(primitive.forward, primitive.forward)
     try:
