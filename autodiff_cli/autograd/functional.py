@@ -183,9 +183,8 @@ def _hessian_product(
 def _as_leaves(inputs: Tensors, create_graph: bool, name: str) -> tuple[list[Tensor], bool]:
     """Return the inputs as new tensors that require grad, and whether they are a sequence; ``create_graph`` keeps their history."""
     values, several = _checked_list(inputs, "inputs", name)
-    return [
-        reshaped(x, tuple(x.shape)) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in values
-    ], several
+    leaves = [reshaped(x, tuple(x.shape)) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in values]
+    return leaves, several
 
 
 def _called(name: str, func: Callable[..., Any], values: Sequence[Tensor], strict: bool) -> tuple[list[Tensor], bool]:

@@ -103,11 +103,11 @@ def _check_limits(order: int, sizes: list[int]) -> None:
 
 
 def _check_growth(order: int, recorded: list[int]) -> None:
-    """Check the nodes of the next pass, expected to grow as before; ``recorded`` has the sequence number after each pass so far."""
+    """Check the nodes of the next pass, expected to grow by the last factor; ``recorded``: the sequence numbers after passes."""
     if lifted() or len(recorded) < 3:
         return
     before, last = recorded[-2] - recorded[-3], recorded[-1] - recorded[-2]
-    expected = last * max(1, last // before)  # both are at least 1, because the numbers are drawn from the sequence too
+    expected = last * max(1, last // before)  # a number is drawn from the sequence for each pass, so ``before`` is at least 1
     if expected > MOST_NODES:
         raise LimitError(
             f"the derivative of order {order} needs about {expected:,} operations of nested backward passes, more than the limit "

@@ -45,10 +45,11 @@ def gradients_of_elements(output: Tensor, inputs: Sequence[Tensor], create_graph
 def jacobian_of(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[Tensor]:
     """Return the Jacobian of a recorded output with respect to each input, by one backward pass for each output element."""
     rows = gradients_of_elements(output, inputs, create_graph)
-    return [
-        reshaped(stack([row[k] for row in rows]), output.shape + x.shape) if rows else zeros_on(output.shape + x.shape, x)
-        for k, x in enumerate(inputs)
-    ]
+    jacobians = []
+    for k, x in enumerate(inputs):
+        shape = output.shape + x.shape
+        jacobians.append(reshaped(stack([row[k] for row in rows]), shape) if rows else zeros_on(shape, x))
+    return jacobians
 
 
 def jacobian_by_columns(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:

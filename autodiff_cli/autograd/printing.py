@@ -58,12 +58,8 @@ class TensorValues:
         except TypeError:
             raise ArgumentError(f"size: 'dim' must be a whole number, not {type_name(dim)}") from None
         except IndexError:
-            reach = self.ndim
-            raise IndexOutOfRange(
-                f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})"
-                if reach
-                else f"Dimension specified as {dim} but tensor has no dimensions"
-            ) from None
+            message = f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], but got {dim})"
+            raise IndexOutOfRange(message if self.ndim else f"Dimension specified as {dim} but tensor has no dimensions") from None
 
     def element_size(self) -> int:
         """Return the size of one element in bytes."""
@@ -140,7 +136,11 @@ def tensor_repr(tensor: Tensor, *more: str) -> str:
     """
     data = np.asarray(tensor._data)
     summarized = data.size > _THRESHOLD
-    body = "[]" if data.size == 0 else _nested(data, _INDENT, *_formatter(_ends(data) if summarized else data), summarized)
+    if data.size == 0:
+        body = "[]"
+    else:
+        element_text, width = _formatter(_ends(data) if summarized else data)
+        body = _nested(data, _INDENT, element_text, width, summarized)
     text = f"tensor({body}"
     length = len(body) - body.rfind("\n") + 1  # of the last line, counted as in PyTorch
     for suffix in (*_suffixes(tensor, data), *more):

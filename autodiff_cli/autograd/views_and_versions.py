@@ -201,7 +201,7 @@ def refuse_inference(node: Node) -> None:
 def changes_since(saved: Any, sequence_nr: int) -> tuple[int, int]:
     """Return how often the memory of a saved value was changed in place, in total and after the number; never if not a tensor."""
     extra = getattr(saved, "_extra", None)  # an array or a number does not have it
-    owner = extra if extra is None or extra.base is None else extra.base._extra
+    owner = extra if extra is None or extra.base is None else extra.base._extra  # the state of the tensor that owns the memory
     if owner is None or owner.changes is None:
         return 0, 0
     return owner.version, sum(when > sequence_nr for when in owner.changes)
@@ -249,7 +249,7 @@ def mark_changed(tensor: Tensor) -> None:
     count_change(tensor)
     root = root_of(tensor)
     source = tensor if tensor._extra is None or tensor._extra.view is None else tensor._extra.view.source
-    for owner in (source,) if source is root else (source, root):
+    for owner in (source,) if source is root else (source, root):  # the owners of the history and of the memory
         if owner._requires_grad:
             renew_views(owner)
 

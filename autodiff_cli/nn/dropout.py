@@ -52,7 +52,10 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """Return the attention whose weights are set to 0 with probability ``dropout_p``; ``ops.layers`` has the other parameters."""
+    """Return softmax(scale*query @ key.mT + attn_mask) @ value, with each weight set to 0 with probability ``dropout_p``.
+
+    The other parameters are those of the function in ``ops.layers``; ``enable_gqa`` shares keys and values between heads.
+    """
     if not dropout_p:
         return _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)  # type: ignore[no-any-return]
     weights = attention_weights(query, key, value, attn_mask, is_causal, scale, enable_gqa)

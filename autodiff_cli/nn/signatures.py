@@ -30,7 +30,9 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     names = parameters.split()
 
     def call(*args: object, **kwargs: object) -> Any:
-        arguments = _arguments_by_name(function.__name__, names, *_with_named_reduction(names, args, kwargs))
+        """Call the function with the arguments under its own names; with ``inplace``, write the result into the tensor."""
+        positional, keywords = _with_named_reduction(names, args, kwargs)
+        arguments = _arguments_by_name(function.__name__, names, positional, keywords)
         _check_deprecated(arguments)
         tensor = arguments.pop(names[0])
         in_place = arguments.pop("inplace", False)
@@ -47,7 +49,7 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
 def _with_named_reduction(
     names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[Sequence[object], Mapping[str, object]]:
-    """Return the arguments of a loss with a text in third place moved to ``reduction``: there the language has this parameter."""
+    """Return the arguments with a text in third place as ``reduction``: in the language, this is the third parameter of a loss."""
     if len(args) == 3 and isinstance(args[2], str) and "reduction" in names and "reduction" not in kwargs:
         return args[:2], {**kwargs, "reduction": args[2]}
     return args, kwargs

@@ -125,6 +125,7 @@ class Optimizer:
         raise NotImplementedError
 
     def __repr__(self) -> str:
+        """Return the options of all groups as PyTorch prints them, without the parameters."""
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")

@@ -204,7 +204,7 @@ class NodeFactory:
             (*_source_of(name, primitive.parameters), tuple(i for i, names in enumerate(names_by_rule) if name in names))
             for name in self.names
         )
-        self.is_crossed = self._saved_values == (("value", 1, (0,)), ("value", 0, (1,)))
+        self.is_crossed = self._saved_values == (("value", 1, (0,)), ("value", 0, (1,)))  # argument 1 for rule 0, and conversely
 
     def create_type(self) -> Any:
         """Create the class of the nodes for the first call, store it in ``node_type``, and return it."""
