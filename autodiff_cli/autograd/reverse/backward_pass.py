@@ -184,7 +184,11 @@ class BackwardPass:
                 return ()
         if hooks is not None and hooks.before:
             cotangent = run_hooks.run_prehooks(node, hooks, cotangent, create_graph)
-        parts, new_masks = self._apply_undefined(node) if cotangent is None else self._apply_masked(node, cotangent)
+        new_masks = None
+        if cotangent is None:
+            parts = self._apply_undefined(node)
+        else:
+            parts, new_masks = self._apply_masked(node, cotangent)
         if hooks is not None and hooks.after:
             parts = run_hooks.run_posthooks(node, _fit_parts(node, parts), cotangent, create_graph)
         if not self.retain_graph and node._saved:
@@ -206,12 +210,12 @@ class BackwardPass:
             self.observe(_visit_of(node, cotangent, parts))
         return parts, masks
 
-    def _apply_undefined(self, node: Node) -> tuple[Sequence[Cotangent | None], None]:
-        """Return the contributions of a node whose outputs have no gradient, all ``None`` unless it runs then; no masks."""
+    def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
+        """Return the contributions of a node whose outputs do not have a gradient, all ``None`` unless it runs without one."""
         if not node.runs_undefined:
-            return (None,) * len(node._edges), None
+            return (None,) * len(node._edges)
         grads = None if node._outputs == 1 else [None] * node._outputs
-        return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed), None
+        return node.apply_recorded(grads, self.needed) if self.create_graph else node.apply(grads, self.needed)
 
     def _schedule_undefined(self, target: Any) -> None:
         """Schedule a node that an undefined gradient leads to, with the cotangent ``None``, unless it is pending or not needed."""
@@ -225,7 +229,7 @@ class BackwardPass:
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
         """Add a contribution to the cotangent of one of several outputs, which is an entry of a list."""
         part = fit(part, *node.output_type(output))
-        self._schedule_undefined(node)
+        self._schedule_undefined(node)  # with ``None`` in place of the list
         cotangents = self.pending[node]
         if cotangents is None:
             cotangents = self.pending[node] = [None] * node._outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from autodiff_cli.errors import GraphError
@@ -42,22 +42,25 @@ def leaves(tree: Tree) -> list[Any]:
 
 def rebuilt(tree: Tree, new_leaves: Iterable[Any]) -> Tree:
     """Return a tree of the same structure with other leaves: ``new_leaves`` has one for each leaf, in order."""
-    waiting, subtrees = [tree], []  # all subtrees, each before its children
-    while waiting:
-        subtree = waiting.pop()
-        subtrees.append(subtree)
-        if is_node(subtree):
-            waiting.extend(reversed(children(subtree)))
-    # Backwards, the children of a node are complete before the node, and lie on the stack with the first child on top.
-    remaining = list(new_leaves)
-    stack: list[Tree] = []
-    for subtree in reversed(subtrees):
-        if is_node(subtree):
-            parts = [stack.pop() for _ in range(len(subtree))]
-            stack.append(with_children(subtree, parts))
-        else:
-            stack.append(remaining.pop())
-    return stack.pop()
+    rest: Iterator[Any] = iter(new_leaves)
+    # A depth-first walk: the nodes on the path to the current leaf with their remaining children, and their rebuilt children.
+    # The first of them is a stand-in, whose only child is the tree.
+    open_nodes: list[tuple[Tree, Iterator[Tree]]] = [((), iter((tree,)))]
+    done: list[list[Tree]] = [[]]
+    while True:
+        node, remaining = open_nodes[-1]
+        for child in remaining:
+            if is_node(child):
+                open_nodes.append((child, iter(children(child))))
+                done.append([])
+                break
+            done[-1].append(next(rest))
+        else:  # no children remain
+            open_nodes.pop()
+            parts = done.pop()
+            if not open_nodes:
+                return parts[0]
+            done[-1].append(with_children(node, parts))
 
 
 def mapped(function: Callable[[Any], Any], tree: Tree) -> Tree:

@@ -71,10 +71,15 @@ def name_of(func: Callable[..., Any]) -> str:
 def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) -> tuple[int, list[Any], list[int | None]]:
     """Return the number of examples, the leaves of the arguments, and the dimension of the examples in each leaf."""
     name = name_of(func)
-    _check_structures(name, in_dims, args)
+    _check_arguments(name, in_dims, args)
     values = leaves(args)
+    prefix = broadcast(in_dims, args)
     beginning = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
-    prefix = broadcast(in_dims, args) or []
+    if prefix is None:
+        raise ArgumentError(
+            f"{beginning}in_dims is not compatible with the structure of `inputs`. in_dims has structure {structure(in_dims)} "
+            f"but inputs has structure {structure(args)}."
+        )
     dims = [None if dim is None else _example_dimension(value, dim, beginning) for value, dim in zip(values, prefix, strict=True)]
     sizes = [value.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
     if not sizes:
@@ -86,8 +91,8 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
     return sizes[0], values, dims
 
 
-def _check_structures(name: str, in_dims: Dims, args: tuple[Any, ...]) -> None:
-    """Check that there are arguments, and that ``in_dims`` is a number or has their structure; ``name`` is the function."""
+def _check_arguments(name: str, in_dims: Dims, args: tuple[Any, ...]) -> None:
+    """Check that there are arguments of the function ``name``, and that ``in_dims`` is a number or a tuple."""
     if not isinstance(in_dims, (int, tuple)):
         raise ArgumentError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
@@ -97,11 +102,6 @@ def _check_structures(name: str, in_dims: Dims, args: tuple[Any, ...]) -> None:
         raise ArgumentError(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
             "with no inputs. The latter is unsupported."
-        )
-    if broadcast(in_dims, args) is None:
-        raise ArgumentError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims "
-            f"has structure {structure(in_dims)} but inputs has structure {structure(args)}."
         )
 
 
