@@ -63,11 +63,7 @@ def _check_deprecated(arguments: Mapping[str, object]) -> None:
 
 
 def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
-    """Return the arguments of a call of ``function`` by the names of its parameters, of which only the first is required.
-
-    Raises:
-        ArgumentError: if the first argument is missing, there are too many, or a keyword is unknown or repeats an argument.
-    """
+    """Return the arguments of a call of ``function`` by parameter; raise ArgumentError unless they fit: the first is required."""
     if len(args) > len(names):
         message = f"{function} takes {len(names)} arguments at most, not {len(args)}"
         raise ArgumentError(message, hint=f"they are {', '.join(names)}")

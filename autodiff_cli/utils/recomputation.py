@@ -117,9 +117,8 @@ class Region:
     def _store(self, number: int, value: Tensor, running: object) -> None:
         """Store a recomputed tensor in the slot of this number, from 0, for the pass ``running``.
 
-        Raises:
-            _AllRecomputed: after the last slot, with ``early_stop``.
-            CheckpointError: if the first call, which has ended, did not save so many tensors.
+        The last one ends the second call by ``_AllRecomputed``, with ``early_stop``.  More tensors are refused if the first call
+        has ended.
         """
         if number >= len(self._slots):
             if self._ended:
