@@ -59,7 +59,7 @@ def _with_implicit_dimension(function: _Any) -> _Any:
                 "Change the call to include dim=X as an argument.",
                 stacklevel=2,
             )
-            _A_TENSOR(input, function.__name__, "input")
+            _A_TENSOR(input, function.__name__, "input")  # refuses other values, which do not have a shape
             dim = _implicit_dimension(len(input.shape))
         return function(input if dtype is None else input.to(dtype), dim)
 

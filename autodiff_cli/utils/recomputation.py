@@ -74,7 +74,7 @@ class Region:
         self._ended = True
 
     def _pack(self, tensor: Tensor) -> Slot:
-        """Return an empty slot in place of a tensor that a node saves in the first call."""
+        """Register a tensor that a node saves in the first call, and return an empty slot, which the node stores instead."""
         slot = Slot()
         self._slots.append(weakref.ref(slot))
         self._expected.append(_shape_and_dtype(tensor))

@@ -184,7 +184,7 @@ class DerivativeCheck:
         return outputs_of(self.func(*self.arguments))
 
     def compare_jacobians(self, forward: bool) -> None:
-        """Raise GradcheckError if Jacobians of one mode differ from finite differences; they are 0 without a recorded output."""
+        """Raise GradcheckError if Jacobians by forward or reverse mode differ from finite differences; unrecorded ones are 0."""
         numeric = [self.numeric(argument) for argument in self.checked]  # by argument, then by output
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
@@ -216,7 +216,7 @@ class DerivativeCheck:
         return jacobians
 
     def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
-        """Return the tangents of the recorded outputs for the tangent ``direction`` of one input, and tangents 0 of the others."""
+        """Return the tangents of recorded outputs, in their types, for ``direction`` as the tangent of an input, 0 of others."""
         with dual_level():
             values = [_with_tangent(value, direction if value is argument else 0.0) for value in self.arguments]
             tangents = []
@@ -230,7 +230,7 @@ class DerivativeCheck:
         return tangents
 
     def check_zero_cotangents(self) -> None:
-        """Raise GradcheckError if cotangents of 0 give a gradient other than 0."""
+        """Raise GradcheckError if a backward pass from cotangents of 0 gives a gradient other than 0: a rule ignores them."""
         if not self.outputs:
             return
         starts = [zeros_on(o.shape, o) for o in self.outputs]

@@ -55,12 +55,8 @@ def _mask_unselected(
 ) -> tuple[Contributions, list[Mask | None]]:
     """Mask elements that were not selected, which receive a zero from a cotangent of ones; see ``mask_contributions``."""
     data: Any = getattr(cotangent, "_data", cotangent)
-    if mask is None and not node.frees:
-        # The masks of an indexing operation are computed on first use, because only a later derivative that is not finite needs
-        # them.  The saved values of the node may be freed before.
-        saved = [getattr(value, "_data", value) for value in node._saved]
-        pulled_back = cache(lambda: node.run_rules(np.ones(data.shape, data.dtype)[()], saved, needed))
-        return parts, [cache(partial(_zero_elements, i, pulled_back)) for i in range(len(parts))]
+    if mask is None and not node.frees:  # an indexing operation
+        return parts, _masks_on_demand(node, data, len(parts), needed)
     unmasked = np.ones(data.shape, bool) if mask is None else ~np.asarray(mask())
     contributions = node.apply_again(unmasked.astype(data.dtype)[()], needed)
     masks = [
@@ -69,6 +65,16 @@ def _mask_unselected(
     ]
     masked = [part if its_mask is None else _with_zeros(part, its_mask) for part, its_mask in zip(parts, masks, strict=True)]
     return masked, masks
+
+
+def _masks_on_demand(node: Node, data: Any, count: int, needed: Collection[Node] | None) -> list[Mask | None]:
+    """Return the masks of the ``count`` contributions of a node for a cotangent like ``data``, computed on first use.
+
+    Only a later derivative that is not finite needs them; the saved values of the node may be freed before.
+    """
+    saved = [getattr(value, "_data", value) for value in node._saved]
+    contributions = cache(lambda: node.run_rules(np.ones(data.shape, data.dtype)[()], saved, needed))
+    return [cache(partial(_zero_elements, i, contributions)) for i in range(count)]
 
 
 def _selects_from(node: Node, count: int) -> list[bool]:

@@ -103,7 +103,7 @@ class SavedMemory:
         if node._saved is None:  # a backward pass has freed them
             return []
         values = []
-        for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):
+        for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):  # ``slot`` is the name in VJP rules
             if entry is None:  # not needed, because no gradient flows there
                 continue
             title = f"saved_tensors[{slot}]" if slot.isdecimal() else saved_name(type(node).__name__, slot)
