@@ -192,7 +192,7 @@ def _generator_in_context(function: Callable[..., Any], context: Callable[[], _C
                     value = resume()
                 try:
                     resume = functools.partial(generator.send, (yield value))
-                except GeneratorExit:
+                except GeneratorExit:  # the caller closes the generator
                     raise
                 except BaseException as error:
                     resume = functools.partial(generator.throw, error)

@@ -78,9 +78,9 @@ class Tensor(TensorValues):
 
     def __init__(self, *data: ArrayLike | Tensor, requires_grad: bool = False, dtype: DTypeLike | None = None) -> None:
         first = data[0] if data else 0
-        if isinstance(first, Tensor) and len(data) == 1:
+        if isinstance(first, Tensor) and len(data) == 1:  # shares its memory without ``dtype``
             self._data = to_array(shared_array(first), dtype) if dtype is not None else first._data
-        elif all(type(length) is int for length in data) or isinstance(first, Size):
+        elif all(type(length) is int for length in data) or isinstance(first, Size):  # zeros of this shape
             shape: Any = first if isinstance(first, Size) else data or (0,)
             if min(shape, default=0) < 0:
                 raise GraphError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")

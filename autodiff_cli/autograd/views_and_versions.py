@@ -74,7 +74,7 @@ class View:
         """Derive the history of the view ``tensor`` from its source after an in-place change; a view of a constant has none."""
         if tensor._edge is None and not self.source._requires_grad:
             return
-        if self.created:
+        if self.created:  # not by a recorded operation, so that a later use of the history is an error
             tensor._edge = LostEdge(self, known_edge(tensor))
         else:
             edge = named("autodiff_cli.autograd.primitives.structural:edge_from_source")(self)

@@ -158,7 +158,7 @@ class Kind:
 
 def _single_number(value: Argument) -> Any:
     """Return the number in a 0-d tensor or array, any other value unchanged; refuse tensors that require grad or have a shape."""
-    if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):
+    if isinstance(value, Tensor) and (type(value) is not Tensor or value.shape or value.requires_grad):  # also tracers
         raise Unfit
     if isinstance(value, (np.generic, Tensor)) or (isinstance(value, np.ndarray) and not value.ndim):
         return value.item()

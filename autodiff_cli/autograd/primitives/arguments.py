@@ -121,9 +121,9 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
 def _shape_mismatch(name: str, error: Exception, shapes: Sequence[list[int]]) -> ShapeError:
     """Return the error for arguments of these shapes; for two that do not broadcast, PyTorch's, except of ``matmul``."""
     if len(shapes) == 2:
-        for back, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
+        for from_end, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
             if a != b and a != 1 and b != 1 and name != "matmul":
-                dimension = max(len(shapes[0]), len(shapes[1])) - back
+                dimension = max(len(shapes[0]), len(shapes[1])) - from_end
                 return ShapeError(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dimension}",
                     hint=f"{name} was given shapes {shapes[0]} and {shapes[1]}",

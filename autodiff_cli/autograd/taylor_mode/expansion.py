@@ -233,7 +233,7 @@ class Expansion:
 
 
 def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivative]:
-    """Return the derivatives with respect to the arguments that are selected anywhere; ``with_arrays``, only their order 0."""
+    """Return the derivatives of a series with respect to the arguments that it selects anywhere; ``with_arrays``, as arrays."""
     primitive = series.primitive
     assert primitive is not None
     values = _rule_values(primitive, series, with_arrays)
@@ -243,7 +243,7 @@ def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivativ
         if vjp is None or type(argument) is not Series:
             continue
         names = argument_names(vjp)[1:]  # without the cotangent
-        others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]
+        others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]  # ``x_shape``, of ``x``
         derivative = vjp(1.0, *others)
         selected: Any = True
         if type(derivative) is not Series:
