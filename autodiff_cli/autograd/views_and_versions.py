@@ -168,10 +168,7 @@ def check_changeable(tensor: Tensor) -> None:
 def check_recorded(tensor: Tensor, view: View | None, tense: str = "is being") -> None:
     """Raise GraphError if a recorded in-place change is not possible: of a leaf, its view, or a view made without recording.
 
-    Args:
-        tensor: the tensor to change.
-        view: the steps that make it, if it is a view with a history.
-        tense: the verb of the message, ``has been`` after the change.
+    ``view`` has the steps of a view with a history; ``tense`` is the verb of the message, ``has been`` after the change.
     """
     refusal = None if view is None else view.refusal(known_edge(tensor), indirect=False)
     if refusal is not None:

@@ -139,12 +139,7 @@ def _random_cotangents(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 @dataclass
 class DerivativeCheck:
-    """One check of a function, see ``gradcheck``.
-
-    Attributes:
-        checked: the arguments that require grad.
-        all_outputs, outputs: the results of the function, and those of them that require grad.
-    """
+    """One check of a function, see ``gradcheck``; ``checked`` and ``outputs`` are its arguments and results that require grad."""
 
     func: CheckedFunction
     arguments: list[Any]
