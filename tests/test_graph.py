@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.graph_drawing.backward import backward_graph, run_backward
-from autodiff_cli.graph_drawing.depth import cut, deepest, readable
+from autodiff_cli.graph_drawing.depth import cut, deepest_level, readable
 from autodiff_cli.graph_drawing.forward import graph_of_text, graph_of_values
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.terminal import branches
@@ -194,7 +194,7 @@ def test_a_long_chain() -> None:
     nodes = [GraphNode("variable", "x", "x")]
     nodes += [GraphNode("operation", "sin", f"%{i}", "", [i - 1]) for i in range(1, 30_000)]
     graph = Graph(nodes, "", "forward", evaluated=False)
-    assert deepest(graph, 200, 20) == 20
+    assert deepest_level(graph, 200, 20) == 20
     assert cut(graph, 20).hidden == 30_000 - 21
     last = None
     for line in branches(graph):
@@ -207,9 +207,9 @@ def test_a_long_chain() -> None:
 
 def test_what_is_shown_by_default_is_bounded_in_both_directions() -> None:
     wide = graph_of_text("sum([" + ", ".join(f"x{i}" for i in range(3000)) + "])")
-    assert len(cut(wide, deepest(wide, 200, 20)).nodes) == 3
+    assert len(cut(wide, deepest_level(wide, 200, 20)).nodes) == 3
     tree = graph_of_text("+".join(f"x{i}*y{i}" for i in range(1000)))
-    shown = cut(tree, deepest(tree, 200, 20))
+    shown = cut(tree, deepest_level(tree, 200, 20))
     assert 20 < len(shown.nodes) <= 202
 
 

@@ -25,7 +25,7 @@ from autodiff_cli.graph_drawing.dot import run_graphviz, to_dot
 from autodiff_cli.graph_drawing.forward import graph_of_text
 from autodiff_cli.graph_drawing.labels import flow
 from autodiff_cli.graph_drawing.layers import Layers, layers_of
-from autodiff_cli.graph_drawing.layout import relaxed
+from autodiff_cli.graph_drawing.layout import minimized_lengths
 from autodiff_cli.graph_drawing.mermaid import to_mermaid
 from autodiff_cli.graph_drawing.model import Graph, GraphNode
 from autodiff_cli.graph_drawing.routes import smooth, spread
@@ -306,7 +306,7 @@ def test_layers_go_down_and_orders_are_no_worse_than_that_of_the_text(choices: l
         path = layers.path(a, b)
         assert [layers.layer[slot] for slot in path] == list(range(layer[a], layer[b] + 1))
         assert all(below in layers.lower[above] for above, below in pairwise(path))
-    assert _crossings(layers, layers.rows) <= _crossings(layers, layers._walked(0))
+    assert _crossings(layers, layers.rows) <= _crossings(layers, layers._initial_order(0))
 
 
 def _crossings(layers: Layers, rows: list[list[int]]) -> int:
@@ -318,7 +318,7 @@ def _crossings(layers: Layers, rows: list[list[int]]) -> int:
 def test_edges_that_cross_in_the_order_of_the_inputs_are_put_apart() -> None:
     edges = [(0, 2), (0, 3), (0, 4), (0, 8), (1, 4), (1, 5), (1, 6), (1, 7), (3, 8), (4, 7), (5, 7)]
     layers = Layers(9, edges, layers_of(9, edges))
-    assert _crossings(layers, layers._walked(0)) == 10
+    assert _crossings(layers, layers._initial_order(0)) == 10
     assert _crossings(layers, layers.rows) == 0
 
 
@@ -343,7 +343,7 @@ def test_columns_are_the_best_that_the_distances_allow(seed: int) -> None:
     def far(x: Sequence[float]) -> float:
         return float(sum(pull * (x[i] - x[j]) ** 2 for (i, j), pull in pulls.items()))
 
-    found = relaxed(count, apart, pulls)
+    found = minimized_lengths(count, apart, pulls)
     assert all(found[j] - found[i] >= gap - 1e-9 for (i, j), gap in apart.items())
     limits = [{"type": "ineq", "fun": lambda x, i=i, j=j, gap=gap: x[j] - x[i] - gap} for (i, j), gap in apart.items()]
     best = minimize(far, found, constraints=limits, method="SLSQP", options={"maxiter": 500, "ftol": 1e-12})

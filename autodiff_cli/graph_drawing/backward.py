@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
-    """Compute the gradients of all tensors that the output depends on; return whether a backward pass is possible.
+    """Run a backward pass that stores the gradient of every tensor in its ``.grad``; return whether a pass was possible.
 
-    A backward pass is not possible if the output does not require grad, or if it has several elements and the evaluation does
-    not have an initial gradient.
+    It is not possible if the output does not require grad, or if it has several elements and the evaluation does not have an
+    initial gradient.
     """
     start = evaluation.gradient if output is evaluation.output else None
     if not output.requires_grad or (start is None and output.numel() != 1):
         return False
-    for tensor, _ in evaluation.evaluator.tensors.entries:
+    for tensor, _expression in evaluation.evaluator.tensors.entries:
         if tensor.requires_grad:
             tensor.retain_grad()
     with np.errstate(all="ignore"):
@@ -40,14 +40,10 @@ def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
 
 
 def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) -> Graph:
-    """Return the graph of a backward pass from a tensor, with the upstream gradient of each node.
+    """Return the graph of a backward pass from a tensor of an evaluation, with the upstream gradient of each node.
 
     The graph does not contain gradients if the output has several elements and the evaluation does not have an initial gradient.
-
-    Args:
-        evaluation: the evaluated expression.
-        output: the tensor.
-        saved: whether to include the values that each node saves for the backward pass.
+    With ``saved``, it contains the values that each node saves for the backward pass.
 
     Raises:
         GraphError: if the output does not depend on any variable.
@@ -58,27 +54,24 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
             hint=f"give the variables with {setting('at')}, because constants do not require grad",
         )
     graph, nodes = _graph(output, list(evaluation.evaluator.named()), evaluation.leaves.values(), saved)
-    drawn = dict(zip(nodes, graph.nodes, strict=True))
-    handles = [node.register_prehook(_gradient_hook(drawn[node])) for node in nodes if not isinstance(node, AccumulateGrad)]
-    run_backward(evaluation, output)
-    for handle in handles:
-        handle.remove()
-    for node in nodes:
-        if isinstance(node, AccumulateGrad) and node.variable.grad is not None:
-            drawn[node].grad = node.variable.grad._data
     graph.expression = evaluation.expression
+    drawn = dict(zip(nodes, graph.nodes, strict=True))
+    leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
+    # The gradient of an operation is known only while its node runs; that of a leaf is in its ``.grad`` afterwards.
+    hooks = [node.register_prehook(_gradient_hook(drawn[node])) for node in nodes if not isinstance(node, AccumulateGrad)]
+    run_backward(evaluation, output)
+    for hook in hooks:
+        hook.remove()
+    for leaf in leaves:
+        drawn[leaf].grad = None if leaf.variable.grad is None else leaf.variable.grad._data
     return graph
 
 
 def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = False) -> Graph:
     """Return the graph that a backward pass from a tensor would run through; no backward pass runs.
 
-    The graph contains the values of leaves, the gradients that were accumulated in them, and the number of hooks at each node.
-
-    Args:
-        output: the tensor.
-        names: the names of tensors.
-        saved: whether to include the values that each node saves for the backward pass.
+    The graph contains the values of leaves, the gradients that were accumulated in them, and the number of hooks at each node;
+    with ``saved``, also the values that each node saves for the backward pass.  ``names`` are the names of tensors.
 
     Raises:
         GraphError: if the tensor does not require grad.
@@ -100,10 +93,11 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
 
 def _hooks(node: Node) -> int:
     """Return the number of hooks that a backward pass calls at a node: those of the node, and those of the tensors it computes."""
-    extra = node.variable._extra if isinstance(node, AccumulateGrad) else None
-    own = node._hooks
-    hooks = [] if own is None else [own.before, own.after, *own.tensor.values()]
-    return sum(map(len, hooks if extra is None else [*hooks, extra.hooks or {}, extra.after or {}]))
+    groups = [] if node._hooks is None else [node._hooks.before, node._hooks.after, *node._hooks.tensor.values()]
+    of_leaf = node.variable._extra if isinstance(node, AccumulateGrad) else None
+    if of_leaf is not None:
+        groups += [of_leaf.hooks or {}, of_leaf.after or {}]
+    return sum(len(group) for group in groups)
 
 
 def _graph(output: Tensor, named: Sequence[Named], leaves: Iterable[Tensor] | None, saved: bool) -> tuple[Graph, list[Node]]:
@@ -121,16 +115,21 @@ def _graph(output: Tensor, named: Sequence[Named], leaves: Iterable[Tensor] | No
     if leaves is None:
         leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
     memory, saved_values = _memory(root, named, names, leaves) if saved else (None, {})
-    at = {node: i for i, node in enumerate(nodes)}
+    positions = {node: i for i, node in enumerate(nodes)}
     drawn = []
     for node in nodes:
-        name, text = names.get(node, ("", ""))
-        kind = "variable" if isinstance(node, AccumulateGrad) else "named" if name.isidentifier() else "operation"
-        inputs = [None if following is None else at[following] for following, _ in node.next_functions]
-        drawn.append(GraphNode(kind, type(node).__name__, name, text, inputs, requires_grad=True, saved=saved_values.get(node)))
-    if drawn[-1].kind != "variable":
-        drawn[-1].kind = "output"
+        name, expression = names.get(node, ("", ""))
+        inputs = [None if following is None else positions[following] for following, _ in node.next_functions]
+        node_name, values = type(node).__name__, saved_values.get(node)
+        drawn.append(GraphNode(_kind(node, root, name), node_name, name, expression, inputs, requires_grad=True, saved=values))
     return Graph(drawn, "", "backward", evaluated=True, memory=memory), nodes
+
+
+def _kind(node: Node, root: Node, name: str) -> str:
+    """Return the kind of the drawing of a node, whose tensor is called ``name``; ``root`` is the node of the output."""
+    if isinstance(node, AccumulateGrad):
+        return "variable"
+    return "output" if node is root else "named" if name.isidentifier() else "operation"
 
 
 def _nodes_in_tree_order(root: Node) -> list[Node]:
@@ -148,12 +147,19 @@ def _nodes_in_tree_order(root: Node) -> list[Node]:
 def _memory(
     root: Node, named: Iterable[Named], names: Mapping[Node, tuple[str, str]], leaves: Iterable[Tensor]
 ) -> tuple[SavedMemory, dict[Node, list[SavedValue]]]:
-    """Return the memory of the saved values behind a node, and the saved values by node; the first node in the tree counts them."""
+    """Return the memory of all saved values behind a node, and the saved values of each node.
+
+    A value that several nodes save counts for the first of them in the tree; ``names`` are the names and expressions of nodes.
+    """
     from autodiff_cli.autograd.saved.memory_use import SavedMemory
 
-    tensor_names = {id(tensor): name for tensor, name, _ in named}
+    tensor_names = {id(tensor): name for tensor, name, _expression in named}
     memory = SavedMemory(lambda tensor: tensor_names.get(id(tensor), ""), leaves)
-    return memory, {node: memory.values_of(node, names.get(node, ("", ""))[0]) for node in _nodes_in_tree_order(root)}
+    saved_values = {}
+    for node in _nodes_in_tree_order(root):
+        name, _expression = names.get(node, ("", ""))
+        saved_values[node] = memory.values_of(node, name)
+    return memory, saved_values
 
 
 def _inputs(node: Node) -> list[Node]:
@@ -173,14 +179,15 @@ def _gradient_hook(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None
 
 
 def _names(nodes: Iterable[Node], named: Iterable[Named]) -> dict[Node, tuple[str, str]]:
-    """Return the name and the expression of each leaf, and of the first output of each other node."""
+    """Return the name and the expression of each leaf, and of the first named output of each other node."""
     names: dict[Node, tuple[str, str]] = {}
-    leaf_names: dict[int, tuple[str, str]] = {}
-    for tensor, name, text in named:
+    leaf_names: dict[int, tuple[str, str]] = {}  # by the id of the tensor, which does not know its node
+    for tensor, name, expression in named:
         if tensor._edge is not None:
-            names.setdefault(tensor._edge[0], (name, text))
+            node, _output_number = tensor._edge
+            names.setdefault(node, (name, expression))
         else:
-            leaf_names.setdefault(id(tensor), (name, text))
+            leaf_names.setdefault(id(tensor), (name, expression))
     for node in nodes:
         if isinstance(node, AccumulateGrad) and id(node.variable) in leaf_names:
             names[node] = leaf_names[id(node.variable)]

@@ -15,31 +15,28 @@ def cut(graph: Graph, depth: int) -> Graph:
     if max(levels) <= depth:
         return graph
     owners = _owners(graph, levels, depth)
-    counts = Counter(owners.values())
-    visible: list[GraphNode] = []
-    at: dict[int, int] = {}  # the new positions of the nodes
-    stubs: dict[int, int] = {}  # the positions of the placeholders, by the owner of the hidden nodes
-    for i, count in counts.items():
-        stubs[i] = len(visible)
-        visible.append(GraphNode("more", f"{count:,} more", count=count, requires_grad=_flows(graph, i, levels, depth)))
+    hidden_counts = Counter(owners.values())
+    placeholders = {owner: number for number, owner in enumerate(hidden_counts)}  # their new positions, first of all
+    parts = [_placeholder(graph, owner, count, levels, depth) for owner, count in hidden_counts.items()]
+    positions: dict[int, int] = {}  # the new position of each visible node
     for i, node in enumerate(graph.nodes):
         if levels[i] > depth:
             continue
         inputs: list[int | None] = []
         for source in node.inputs:
             if source is None or levels[source] <= depth:
-                inputs.append(None if source is None else at[source])
-            elif stubs[owners[source]] not in inputs:
-                inputs.append(stubs[owners[source]])
-        at[i] = len(visible)
-        visible.append(replace(node, inputs=inputs))
-    return replace(graph, nodes=visible, hidden=graph.hidden + len(owners))
+                inputs.append(None if source is None else positions[source])
+            elif placeholders[owners[source]] not in inputs:  # several hidden inputs may share a placeholder
+                inputs.append(placeholders[owners[source]])
+        positions[i] = len(parts)
+        parts.append(replace(node, inputs=inputs))
+    return replace(graph, nodes=parts, hidden=graph.hidden + len(owners))
 
 
 def _owners(graph: Graph, levels: Sequence[int], depth: int) -> dict[int, int]:
-    """Return the owner of each node below ``depth``: the last node at this depth that it leads to."""
+    """Return the owner of each hidden node, below ``depth``: of the nodes at this depth that use it, directly or not, the last."""
     owners: dict[int, int] = {}
-    for start in range(len(graph.nodes) - 1, -1, -1):
+    for start in range(len(graph.nodes) - 1, -1, -1):  # from the last, so that it takes all hidden nodes behind it
         stack = [start] if levels[start] == depth else []
         while stack:
             for source in graph.nodes[stack.pop()].inputs:
@@ -49,15 +46,16 @@ def _owners(graph: Graph, levels: Sequence[int], depth: int) -> dict[int, int]:
     return owners
 
 
-def _flows(graph: Graph, i: int, levels: Sequence[int], depth: int) -> bool | None:
-    """Return whether a gradient flows to an input of a node deeper than ``depth``; ``None`` if it is unknown for one."""
-    flows = [graph.nodes[source].requires_grad for source in graph.nodes[i].inputs if source is not None and levels[source] > depth]
-    return None if None in flows else any(flows)
+def _placeholder(graph: Graph, owner: int, count: int, levels: Sequence[int], depth: int) -> GraphNode:
+    """Return the node that stands for ``count`` hidden nodes behind ``owner``; gradients flow to it as to its hidden inputs."""
+    hidden = [graph.nodes[source] for source in graph.nodes[owner].inputs if source is not None and levels[source] > depth]
+    flows = [node.requires_grad for node in hidden]
+    return GraphNode("more", f"{count:,} more", count=count, requires_grad=None if None in flows else any(flows))
 
 
 def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) -> Graph:
     """Return the part near the output, of at least one level, within the limits on edges, levels and ``Graph.length``."""
-    depth = deepest(graph, most_edges, most_levels)
+    depth = deepest_level(graph, most_edges, most_levels)
     small = cut(graph, depth)
     while depth > 1 and small.length() > most_length:
         depth = max(depth * 3 // 4, 1)  # so that few trials suffice
@@ -65,14 +63,14 @@ def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) 
     return small
 
 
-def deepest(graph: Graph, most_edges: int, most_levels: int) -> int:
-    """Return the greatest depth that does not exceed the limits on edges and levels, but at least 1."""
-    counts = Counter[int]()  # the number of inputs of the nodes of each level
+def deepest_level(graph: Graph, most_edges: int, most_levels: int) -> int:
+    """Return the greatest depth whose part of a graph is within the limits on edges and levels, but at least 1."""
+    edges_of_level = Counter[int]()  # those that lead to its nodes
     for node, level in zip(graph.nodes, graph.levels(), strict=True):
-        counts[level] += len(node.inputs)
+        edges_of_level[level] += len(node.inputs)
     edges = 0
-    for level in range(len(counts)):
-        edges += counts[level]
+    for level in range(len(edges_of_level)):
+        edges += edges_of_level[level]
         if level >= 1 and (level >= most_levels or edges > most_edges):
             return level
-    return len(counts)
+    return len(edges_of_level)

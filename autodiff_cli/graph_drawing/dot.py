@@ -28,10 +28,10 @@ def to_dot(graph: Graph, precision: int, ground: str = "transparent") -> str:
         '  node [fontname="Helvetica,Arial,sans-serif", fontsize=12, margin="0.14,0.07", height=0.3];',
         f'  edge [color="{LIGHT.edge}", arrowsize=0.7];',
     ]
-    for kind, (fill, border, color) in LIGHT.kinds.items():
+    for kind, (fill, border, ink) in LIGHT.kinds.items():
         members = [i for i, node in enumerate(graph.nodes) if node.kind == kind]
-        if members:
-            text.append(f'  {{ node [{_SHAPES[kind]}, fillcolor="{fill}", color="{border}", fontcolor="{color}"];')
+        if members:  # the braces limit the style to the nodes of this kind
+            text.append(f'  {{ node [{_SHAPES[kind]}, fillcolor="{fill}", color="{border}", fontcolor="{ink}"];')
             text += [f"    n{i} {_attributes(graph, graph.nodes[i], precision)};" for i in members]
             text.append("  }")
     text += [f"  n{a} -> n{b}{'' if flows else ' [style=dashed]'};" for a, b, flows in flow(graph)]
@@ -40,11 +40,11 @@ def to_dot(graph: Graph, precision: int, ground: str = "transparent") -> str:
 
 def _attributes(graph: Graph, node: GraphNode, precision: int) -> str:
     """Return the attributes of a node: its label in HTML, its tooltip and its class."""
-    marks = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{LIGHT.grad}">{{}}</font>'}
-    label = "<br/>".join(marks[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
+    templates = {"title": "<b>{}</b>", "detail": "{}", "value": "{}", "grad": f'<font color="{LIGHT.grad}">{{}}</font>'}
+    label = "<br/>".join(templates[line.role].format(_html(line.text)) for line in lines(graph, node, precision))
     tip = printable(fitted(node.expression or node.label, LONGEST_TIP))
-    for character, written in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
-        tip = tip.replace(character, written)
+    for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):  # what Graphviz interprets in a quoted text
+        tip = tip.replace(character, escaped)
     return f'[label=<{label}>, tooltip="{tip}", class="{node.kind}"]'
 
 
@@ -71,16 +71,16 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
         ProgramError: if ``dot`` fails.
     """
     try:
-        done = subprocess.run(["dot", f"-T{style}", *options], input=dot.encode(), capture_output=True, check=False)
+        process = subprocess.run(["dot", f"-T{style}", *options], input=dot.encode(), capture_output=True, check=False)
     except OSError:
         raise MissingPackage(
             "a PNG needs Graphviz, the program 'dot', which is not installed",
             hint="install Graphviz (graphviz.org), or write an .svg file, which does not need Graphviz",
         ) from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        messages = process.stderr.decode(errors="replace").strip().splitlines()
         raise ProgramError(
-            f"Graphviz could not draw this graph{': ' + said[0] if said else ''}",
+            f"Graphviz could not draw this graph{': ' + messages[0] if messages else ''}",
             hint=f"reduce the graph with {setting('depth')}",
         )
-    return done.stdout
+    return process.stdout

@@ -63,17 +63,13 @@ def graph(
 
 
 def reduced(whole: Graph, depth: int | Literal["all"] | None, style: str, way_out: str) -> Graph:
-    """Return the part of a graph that is shown.
+    """Return the part of a graph that is shown: ``depth`` levels below the output, or as many as stay readable in a format.
 
-    Args:
-        whole: the complete graph.
-        depth: the number of levels below the output; by default, as many as stay readable in the format.
-        style: the format.
-        way_out: the end of the note on hidden nodes, which says how to show them.
+    The note on hidden nodes ends with ``way_out``, which says how to show them.  ``style`` is the format, such as ``svg``.
     """
     graph = readable(whole, *LIMITS.get(style, Limits())) if depth is None else cut(whole, _levels(depth))
     graph.notes = list(whole.notes)
-    if graph.memory is not None and style in ("svg", "png", "dot", "mermaid"):
+    if graph.memory is not None and style in ("svg", "png", "dot", "mermaid"):  # other formats show the memory themselves
         graph.notes.append(note("saved", graph.memory.text))
     if graph.hidden and depth is None:
         graph.notes.append(note("left_out", f"{graph.hidden:,} nodes further from the output are hidden; {way_out}"))
@@ -100,19 +96,20 @@ def whole_graph(
     backward: bool = False,
     saved: bool = False,
 ) -> Graph:
-    """Return the complete graph of an expression, with the notes of the evaluation; see ``graph``."""
+    """Return the complete graph of an expression, with the notes of the evaluation; the arguments are those of ``graph``."""
     backward = backward or saved
     if not (backward or at or const or wrt or gradient is not None):
         return graph_of_text(expression)
     evaluation = Evaluation(expression, at, const, wrt, dtype, gradient=gradient)
-    notes, output = evaluation.notes(), evaluation.output
+    graph_notes, output = evaluation.notes(), evaluation.output  # before the backward pass, which stores gradients
     if backward:
         graph = backward_graph(evaluation, output, saved)
-        lacks_gradients = graph.nodes[-1].grad is None
+        has_gradients = graph.nodes[-1].grad is not None
     else:
-        lacks_gradients = not run_backward(evaluation, output) and output.requires_grad
+        has_gradients = run_backward(evaluation, output)  # it stores the gradients that the graph shows
         graph = graph_of_values(evaluation, output)
-    graph.notes = [*notes, _note_on_gradients(output)] if lacks_gradients else notes
+    lacks_gradients = output.requires_grad and not has_gradients
+    graph.notes = [*graph_notes, _note_on_gradients(output)] if lacks_gradients else graph_notes
     return graph
 
 

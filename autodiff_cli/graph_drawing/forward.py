@@ -63,50 +63,50 @@ class _GraphBuilder:
         return Graph(nodes, tensors.source, "forward", self._evaluated)
 
     def _add(self, step: Step) -> None:
-        """Add a node for each result of a step that does not have one, as ``max.values``; a step without inputs is a constant."""
-        result = step.result
-        several = isinstance(result, tuple)
-        results = result if several else (result,)
-        fresh = [(i, tensor) for i, tensor in enumerate(results) if isinstance(tensor, Tensor) and id(tensor) not in self._at]
-        if not fresh:
+        """Add a node for each result of a step that does not have one; a step without inputs is a constant."""
+        results = step.results
+        new = [(i, tensor) for i, tensor in enumerate(results) if isinstance(tensor, Tensor) and id(tensor) not in self._at]
+        if not new:
             return
         label = self._label(step.op, step.tree)
-        inputs: list[int | None] = [self._position(value, text) for value, text in _operands(step, label)]
-        fields = getattr(result, "_fields", None)
-        for i, tensor in fresh:
-            part = "" if not several else f".{fields[i]}" if fields else f"[{i}]"
-            name, text = self._named.get(id(tensor), ("", self._evaluator.tensors.text(step.tree.span)))
-            kind = "named" if name.isidentifier() else "operation"
-            node = GraphNode(kind, label + part, name, text, inputs)
-            if not inputs:
-                node = GraphNode("constant", text, name if name.isidentifier() else "", text)
-            self._append(node, tensor)
+        inputs: list[int | None] = [self._position(value, tree) for value, tree in _operands(step, label)]
+        for i, tensor in new:
+            name, expression = self._named.get(id(tensor), ("", self._evaluator.tensors.text(step.tree.span)))
+            own_name = name if name.isidentifier() else ""  # and not a number, such as %1
+            if inputs:
+                kind = "named" if own_name else "operation"
+                self._append(GraphNode(kind, label + _part_label(step.result, i), name, expression, inputs), tensor)
+            else:
+                self._append(GraphNode("constant", expression, own_name, expression), tensor)
 
     def _append(self, node: GraphNode, tensor: Tensor) -> int:
-        """Append the node of a tensor, with its value and gradient if there are any, and return its position."""
+        """Append the node of a tensor and return its position; store the value in the node, and the gradient if there is one."""
         if self._evaluated:
-            extra = tensor._extra
+            grad = tensor._extra_grad()  # ``tensor.grad`` would warn of a tensor that is not a leaf
             node.value, node.requires_grad = tensor._data, tensor.requires_grad
-            node.grad = None if extra is None or extra.grad is None else extra.grad._data
+            node.grad = None if grad is None else grad._data
         self._at[id(tensor)] = len(self._nodes)
         self._nodes.append(node)
         return len(self._nodes) - 1
 
     def _position(self, value: Tensor | float, tree: Syntax | None) -> int:
-        """Return the position of the node for an argument, with its tree if known; one that no step computed becomes a leaf."""
+        """Return the position of the node of an argument, with its tree if known.
+
+        An argument that no step computed gets a new node: of a variable if gradients flow to it, else of a constant.
+        """
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
-        known = self._at.get(id(value))
-        if known is not None:
-            return known
-        name, text = self._named.get(id(value), ("", ""))
+        position = self._at.get(id(value))
+        if position is not None:
+            return position
+        name, expression = self._named.get(id(value), ("", ""))
         if id(value) in self._leaves and (isinstance(value, Symbol) or value.requires_grad):
             return self._append(GraphNode("variable", name, name, name), value)
-        name = name if name.isidentifier() else ""
-        return self._append(GraphNode("constant", name or text, name, text), value)
+        own_name = name if name.isidentifier() else ""  # and not a number, such as %1
+        return self._append(GraphNode("constant", own_name or expression, own_name, expression), value)
 
     def _constant(self, value: float, tree: Syntax | None) -> int:
-        """Return the position of the node of a plain number.
+        """Return the position of the node of a plain number, with its tree if known.
 
         A named constant has a single node, and a literal has a separate node for each use.
         """
@@ -114,12 +114,12 @@ class _GraphBuilder:
         name = text if tree is not None and tree.kind == "name" else ""
         if name and (name, value) in self._constants:
             return self._constants[name, value]
-        node = GraphNode("constant", text if len(text) <= _MOST_TEXT else "", name, text)
-        node.value, node.requires_grad = value, False
-        self._nodes.append(node)
+        label = text if len(text) <= _MOST_TEXT else ""  # without a label, drawings show the value
+        self._nodes.append(GraphNode("constant", label, name, text, value=value, requires_grad=False))
+        position = len(self._nodes) - 1
         if name:
-            self._constants[name, value] = len(self._nodes) - 1
-        return len(self._nodes) - 1
+            self._constants[name, value] = position
+        return position
 
     def _is_constant(self, tree: Syntax) -> bool:
         """Return whether an expression has the same value outside the function that contains it."""
@@ -128,29 +128,44 @@ class _GraphBuilder:
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
         """Return the label of an operation: a symbol or a name; ``op`` is ``None`` for an operation that is not a function."""
-        if op is None and tree.kind == "index":
+        called_name = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
+        if op is not None:
+            return OPERATORS[op.name].symbol if not called_name and op.name in OPERATORS else op.name
+        if tree.kind == "index":  # the label is the index: [0, 1]
             return unparse(new_tree("list", *tree.children[1].children))
-        if op is None and tree.kind == "attribute":
+        if tree.kind == "attribute":
             return f".{tree.children[1].text}"
-        written = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
-        if op is None:
-            return written if written in self._evaluator.functions or written in DEFINING else _JOINED
-        return OPERATORS[op.name].symbol if not written and op.name in OPERATORS else op.name
+        return called_name if called_name in self._evaluator.functions or called_name in DEFINING else _JOINED
+
+
+def _part_label(result: object, i: int) -> str:
+    """Return the end of the label of part ``i`` of a result: ``.values`` or ``[0]``; empty for a result that is not a tuple."""
+    if not isinstance(result, tuple):
+        return ""
+    fields = getattr(result, "_fields", None)  # of a named tuple
+    return f".{fields[i]}" if fields else f"[{i}]"
 
 
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
-    """Yield each argument that becomes an input, with its syntax tree if it is known; shapes, flags and ``None`` are not inputs."""
-    op, tree = step.op, step.tree
-    trees: Sequence[Syntax | None] = [] if label == _JOINED and tree.kind != "list" else argument_trees(step)
-    if tree.kind == "comparison" and len(tree.children) == 3:
-        trees = tree.children[::2]  # without the sign in the middle
-    trees = trees or [None] * len(step.inputs)
+    """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes, flags and ``None`` are not inputs.
+
+    A step without a function, ``op``, takes all arguments as inputs; a variadic function takes the list that is its first argument.
+    """
+    op, trees = step.op, _known_trees(step, label) or [None] * len(step.inputs)
     if op is None:
         yield from zip(step.arguments, trees, strict=False)
     elif op.variadic:
         yield from ((value, None) for value in (step.arguments[0] if op.tensors and step.arguments else ()))
     else:
         parameters = [*op.parameters[: len(step.arguments)], *step.keywords]
-        for parameter, value, argument in zip(parameters, step.inputs, trees, strict=False):
+        for parameter, value, tree in zip(parameters, step.inputs, trees, strict=False):
             if parameter in op.tensors and value is not None:
-                yield value, argument
+                yield value, tree
+
+
+def _known_trees(step: Step, label: str) -> Sequence[Syntax | None]:
+    """Return the syntax trees of the arguments of a step; empty for tensors that are joined without being written as a list."""
+    tree = step.tree
+    if tree.kind == "comparison" and len(tree.children) == 3:
+        return tree.children[::2]  # without the sign in the middle
+    return [] if label == _JOINED and tree.kind != "list" else argument_trees(step)

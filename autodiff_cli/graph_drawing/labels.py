@@ -74,9 +74,9 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
     if node.kind == "more":
         return [LabelLine(f"… {node.label}", "title")]
     if node.kind == "constant":
-        title = [LabelLine(constant_text(node, precision), "title")]
-        known = shows_value(node, title[0].text)
-        return title if known else [*title, LabelLine(f"= {brief(node.value, precision)}", "value")]
+        title = LabelLine(constant_text(node, precision), "title")
+        hides_value = not shows_value(node, title.text)
+        return [title, LabelLine(f"= {brief(node.value, precision)}", "value")] if hides_value else [title]
     label = _title_lines(graph, node)
     if node.count > 1:
         label.append(LabelLine(f"{node.count:,} nodes", "detail"))
@@ -86,22 +86,25 @@ def lines(graph: Graph, node: GraphNode, precision: int) -> list[LabelLine]:
         label.append(LabelLine(f"= {brief(node.value, precision)}", "value"))
     if node.grad is not None:
         label.append(LabelLine(f"grad {brief(node.grad, precision)}", "grad"))
-    for value in node.saved or ():
-        if value.text():
-            size = f", {bytes_text(value.bytes)}" if value.bytes and not value.again else ""
-            label.append(LabelLine(fitted(f"saves {value.text()}{size}", WIDEST + len(size)), "detail"))
+    for saved in node.saved or ():
+        if saved.text():
+            size = f", {bytes_text(saved.bytes)}" if saved.bytes and not saved.again else ""  # once, at the first node
+            label.append(LabelLine(fitted(f"saves {saved.text()}{size}", WIDEST + len(size)), "detail"))
     return label
 
 
 def _title_lines(graph: Graph, node: GraphNode) -> list[LabelLine]:
-    """Return the title of a node, its name or its operation, and a line with its expression if the title does not show it."""
-    backward = graph.direction == "backward"
-    has_name_as_title = node.has_name and not backward
-    title = LabelLine(fitted(node.name if has_name_as_title else node.label), "title")
-    if backward and node.name:
+    """Return the title of a node and, if the title does not show its expression, a line with it.
+
+    The title is the name of a result in a forward graph, and else the operation.  In a backward graph, the name is before the
+    expression if the program gives it, or if the text on saved values refers to it.
+    """
+    if graph.direction == "backward" and node.name:
         shows_name = (node.has_name or graph.memory is not None) and node.name != node.expression
-        return [title, LabelLine(fitted(f"{node.name} = {node.expression}" if shows_name else node.expression), "detail")]
-    if node.expression not in ("", title.text) and (has_name_as_title or len(node.expression) <= WIDEST):
+        detail = f"{node.name} = {node.expression}" if shows_name else node.expression
+        return [LabelLine(fitted(node.label), "title"), LabelLine(fitted(detail), "detail")]
+    title = LabelLine(fitted(node.name if node.has_name else node.label), "title")
+    if node.expression not in ("", title.text) and (node.has_name or len(node.expression) <= WIDEST):
         return [title, LabelLine(fitted(node.expression), "detail")]
     return [title]
 

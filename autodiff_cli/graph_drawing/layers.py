@@ -7,7 +7,7 @@ branches off just above its end.  A variable that is used in a hundred layers th
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 
 Edges = Sequence[tuple[int, int]]
@@ -30,6 +30,7 @@ class Layers:
     """
 
     def __init__(self, count: int, edges: Edges, layer: Sequence[int]) -> None:
+        """Split the edges between ``count`` boxes, the layer of each of which is in ``layer``, and order the layers."""
         self.count = count
         self.layer = list(layer)
         self.trunks: list[list[int]] = [[] for _ in range(count)]
@@ -38,9 +39,10 @@ class Layers:
         for a, b in dict.fromkeys(edges):
             while self.layer[a] + len(self.trunks[a]) + 1 < self.layer[b]:
                 self._extend(a)  # down to the layer above box ``b``
-            self._join(self.path(a, b)[-2], b)  # with the end of the trunk, or else with box ``a``
+            *_, slot_above, _ = self.path(a, b)  # the end of the trunk, or box ``a`` itself
+            self._join(slot_above, b)
         starts = range(max(1, min(_STARTS, _WORK // (_PASSES * len(self.layer)))))  # fewer for a large graph
-        self.rows = min((self._improved(self._walked(start)) for start in starts), key=self._crossings)
+        self.rows = min((self._improved_order(self._initial_order(start)) for start in starts), key=self._crossings)
 
     def path(self, a: int, b: int) -> list[int]:
         """Return the slots of the edge from box ``a`` to box ``b``."""
@@ -60,31 +62,38 @@ class Layers:
         self.lower[above].append(below)
         self.upper[below].append(above)
 
-    def _walked(self, start: int) -> list[list[int]]:
-        """Return an initial order from a depth-first walk upwards; in this order the edges of a tree do not cross."""
+    def _initial_order(self, start: int) -> list[list[int]]:
+        """Return the layers in the order of a depth-first walk upwards, in which the edges of a tree do not cross.
+
+        Each ``start`` visits the inputs of a slot in another order; 0 keeps their order.
+        """
         rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
-        seen = [False] * len(self.layer)
+        visited = [False] * len(self.layer)
         stack = [slot for slot in range(len(self.layer) - 1, -1, -1) if not self.lower[slot]]
         while stack:
             slot = stack.pop()
-            if not seen[slot]:
-                seen[slot] = True
+            if not visited[slot]:
+                visited[slot] = True
                 rows[self.layer[slot]].append(slot)
-                # Each start mixes the slots above, by two primes; 0 keeps their order.
+                # Multiplication modulo a prime shuffles the slots, in the same way on every machine.
                 stack += sorted(reversed(self.upper[slot]), key=lambda other: other * start * 7919 % 10007)
         return rows
 
-    def _improved(self, rows: list[list[int]]) -> list[list[int]]:
-        """Return the best of the orders in which each layer of ``rows`` is sorted, in place, by mean positions of neighbours."""
-        at = [0] * len(self.layer)
+    def _improved_order(self, rows: list[list[int]]) -> list[list[int]]:
+        """Return the order with the fewest crossings that passes of the barycentre heuristic over ``rows`` find.
+
+        A pass sorts each layer, in place, by the mean positions of the slots below (upwards) or above (downwards).
+        """
+        positions = [0] * len(self.layer)
         for row in rows:
-            _store_positions(row, at)
+            _store_positions(row, positions)
         best, fewest, best_pass = [list(row) for row in rows], self._crossings(rows), 0
         passes = 0
         while fewest and passes < best_pass + _PATIENCE and passes * len(self.layer) < _WORK:
             upward = passes % 2 == 0
+            reverses_ties = passes % 4 >= 2  # in the second pass of each direction, which leaves a local optimum
             for row in reversed(rows) if upward else rows:
-                _sort_by_mean(row, at, self.lower if upward else self.upper, last_first=passes % 4 > 1)  # in two of four
+                _sort_by_mean(row, positions, self.lower if upward else self.upper, reverses_ties)
             passes += 1
             crossings = self._crossings(rows)
             if crossings < fewest:
@@ -92,32 +101,35 @@ class Layers:
         return best
 
     def _crossings(self, rows: Sequence[Sequence[int]]) -> int:
-        """Return the number of pairs of edges that cross, layer by layer, from the sorted ends of the edges further left."""
-        total, at = 0, [0] * len(self.layer)
-        for row in reversed(rows):
-            _store_positions(row, at)
-            ends: list[int] = []
+        """Return the number of pairs of edges that cross: of each edge and one from further left that ends further right."""
+        total, positions = 0, [0] * len(self.layer)
+        for row in reversed(rows):  # from below, so that the positions of the lower ends are known
+            _store_positions(row, positions)
+            ends: list[int] = []  # the lower ends of the edges from the slots further left, sorted
             for slot in row:
-                below = sorted(at[other] for other in self.lower[slot])
-                total += sum(len(ends) - bisect_left(ends, end + 1) for end in below)
-                for end in below:
+                own_ends = sorted(positions[other] for other in self.lower[slot])
+                total += sum(len(ends) - bisect_right(ends, end) for end in own_ends)
+                for end in own_ends:
                     insort(ends, end)
         return total
 
 
-def _store_positions(row: Sequence[int], at: list[int]) -> None:
-    """Store the position of each slot of a layer in ``at``."""
+def _store_positions(row: Sequence[int], positions: list[int]) -> None:
+    """Store the position of each slot of a layer in ``positions``, which is by slot."""
     for i, slot in enumerate(row):
-        at[slot] = i
+        positions[slot] = i
 
 
-def _sort_by_mean(row: list[int], at: list[int], joined: Sequence[Sequence[int]], last_first: bool) -> None:
-    """Sort a layer, in ``row`` and ``at``, by the mean position of the slots ``joined`` to each; ``last_first`` reverses ties."""
-    free = [slot for slot in row if joined[slot]]
-    mean = {slot: sum(at[other] for other in joined[slot]) / len(joined[slot]) for slot in free}
-    ordered = iter(sorted(reversed(free) if last_first else free, key=mean.__getitem__))
+def _sort_by_mean(row: list[int], positions: list[int], joined: Sequence[Sequence[int]], reverses_ties: bool) -> None:
+    """Sort a layer in place by the mean position of the slots that are ``joined`` to each, and update ``positions``.
+
+    A slot without such neighbours keeps its place.  Slots of the same mean keep their order, or reverse it.
+    """
+    movable = [slot for slot in row if joined[slot]]
+    mean = {slot: sum(positions[other] for other in joined[slot]) / len(joined[slot]) for slot in movable}
+    ordered = iter(sorted(reversed(movable) if reverses_ties else movable, key=mean.__getitem__))
     row[:] = [next(ordered) if joined[slot] else slot for slot in row]
-    _store_positions(row, at)
+    _store_positions(row, positions)
 
 
 def layers_of(count: int, edges: Edges) -> list[int]:
@@ -125,21 +137,21 @@ def layers_of(count: int, edges: Edges) -> list[int]:
 
     A box is right above the boxes that use it, or right below its inputs if it has more inputs than users.
     """
-    above: list[set[int]] = [set() for _ in range(count)]
-    below: list[set[int]] = [set() for _ in range(count)]
+    inputs: list[set[int]] = [set() for _ in range(count)]
+    users: list[set[int]] = [set() for _ in range(count)]
     for a, b in edges:
-        above[b].add(a)
-        below[a].add(b)
-    layer = [0] * count
+        inputs[b].add(a)
+        users[a].add(b)
+    layer = [0] * count  # from 0 at the bottom, where users come last, to negative numbers above
     for i in reversed(range(count)):
-        layer[i] = min((layer[b] - 1 for b in below[i]), default=0)
-    for _ in range(_SHIFTS):
+        layer[i] = min((layer[user] - 1 for user in users[i]), default=0)
+    for _ in range(_SHIFTS):  # moving a box towards the side with more edges makes them shorter
         for i in range(count):
-            if len(above[i]) > len(below[i]):
-                layer[i] = max(layer[a] for a in above[i]) + 1
+            if len(inputs[i]) > len(users[i]):
+                layer[i] = max(layer[source] for source in inputs[i]) + 1
         for i in reversed(range(count)):
-            if len(below[i]) > len(above[i]):
-                layer[i] = min(layer[b] for b in below[i]) - 1
+            if len(users[i]) > len(inputs[i]):
+                layer[i] = min(layer[user] for user in users[i]) - 1
     numbers = {used: i for i, used in enumerate(sorted(set(layer)))}  # from 0, without empty layers
     return [numbers[used] for used in layer]
 
@@ -151,20 +163,21 @@ def straight_blocks(layers: Layers) -> list[int]:
     user at the start of the longest path down, so that the main line of a computation is straight.  In case of a tie, the box is
     centred.  Straight edges do not cross each other.
     """
-    at = [0] * len(layers.layer)
+    positions = [0] * len(layers.layer)
     for row in layers.rows:
-        _store_positions(row, at)
-    block = list(range(len(layers.layer)))
-    taken: dict[int, list[tuple[int, int]]] = {}  # the straight edges below each layer, as the positions of their ends
-    followed = set()
-    for _, above, below in _straight_candidates(layers):
-        pairs = taken.setdefault(layers.layer[above], [])
-        pair = (at[above], at[below])
-        i = bisect_left(pairs, pair)
-        fits = (i == 0 or pairs[i - 1][1] < pair[1]) and (i == len(pairs) or pairs[i][1] > pair[1])  # it crosses none
-        if above not in followed and fits:
-            pairs.insert(i, pair)
-            followed.add(above)
+        _store_positions(row, positions)
+    block = list(range(len(layers.layer)))  # named by its uppermost slot
+    straight_edges: dict[int, list[tuple[int, int]]] = {}  # below each layer: the positions of their ends, sorted
+    continued = set()  # the slots with a straight edge below
+    for above, below in _straight_candidates(layers):
+        neighbours = straight_edges.setdefault(layers.layer[above], [])
+        upper, lower = positions[above], positions[below]
+        i = bisect_left(neighbours, (upper, lower))
+        crosses_left = i > 0 and neighbours[i - 1][1] >= lower
+        crosses_right = i < len(neighbours) and neighbours[i][1] <= lower
+        if above not in continued and not (crosses_left or crosses_right):
+            neighbours.insert(i, (upper, lower))
+            continued.add(above)
             block[below] = above
     for row in layers.rows:
         for slot in row:
@@ -172,25 +185,27 @@ def straight_blocks(layers: Layers) -> list[int]:
     return block
 
 
-def _straight_candidates(layers: Layers) -> list[tuple[int, int, int]]:
-    """Return the edges that may be straight, the most important first: minus the number of ends that are lines, and the ends.
+def _straight_candidates(layers: Layers) -> list[tuple[int, int]]:
+    """Return the upper and lower end of each edge that may be straight, first those between two lines, then those at one line.
 
     They are the parts of trunks, and the edges of which each end has the longest path through the other end.
     """
-    from_above, from_below = _longest(layers, layers.upper, 1), _longest(layers, layers.lower, -1)
-    candidates: list[tuple[int, int, int]] = []
+    from_above, from_below = _path_lengths(layers, layers.upper, 1), _path_lengths(layers, layers.lower, -1)
+    candidates: list[tuple[int, int]] = []
     for below in range(len(layers.layer)):
         above = _chief(layers.upper[below], from_above)
         if above is not None and _chief(layers.lower[above], from_below) == below:
-            lines = (above >= layers.count) + (below >= layers.count)
-            candidates.append((-lines, above, below))
+            candidates.append((above, below))
         elif below >= layers.count and layers.upper[below][0] >= layers.count:
-            candidates.append((-2, layers.upper[below][0], below))
-    return sorted(candidates)
+            candidates.append((layers.upper[below][0], below))
+    return sorted(candidates, key=lambda ends: (-sum(end >= layers.count for end in ends), ends))
 
 
-def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
-    """Return the maximum number of boxes on a path to each slot, including the slot itself; ``step`` is -1 for paths from below."""
+def _path_lengths(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
+    """Return the maximum number of boxes on a path to each slot, including the slot itself.
+
+    The paths come from above, with ``joined`` the upper slots and ``step`` 1, or from below, with the lower slots and -1.
+    """
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:
@@ -201,5 +216,5 @@ def _longest(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list
 def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
     """Return the slot with the longest path, or ``None`` in case of a tie; ``length`` is that of all slots."""
     longest = max((length[slot] for slot in slots), default=0)
-    chief = [slot for slot in slots if length[slot] == longest]
-    return chief[0] if len(chief) == 1 else None
+    chiefs = [slot for slot in slots if length[slot] == longest]
+    return chiefs[0] if len(chiefs) == 1 else None

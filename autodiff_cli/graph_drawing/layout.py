@@ -58,36 +58,39 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layou
     layers = Layers(len(sizes), edges, layers_of(len(sizes), edges))
     x = _centers(layers, sizes)
     routes = Routes(layers, sizes, flats, x, edges)
-    bands: list[Point] = []
+    bands: list[Point] = []  # the top and the bottom of each layer
     top = 0.0
-    for row, aside in zip(layers.rows, routes.aside(), strict=True):
+    for row, longest_edge in zip(layers.rows, routes.horizontal_lengths(), strict=True):
         height = max(sizes[slot][1] for slot in row if slot < layers.count)
         bands.append((top, top + height))
-        top += height + min(max(_BELOW, _STEEPNESS * aside), _FURTHEST_BELOW)
+        top += height + min(max(_BELOW, _STEEPNESS * longest_edge), _FURTHEST_BELOW)
     curves = routes.curves(bands)
-    edges_x = [across for curve in curves for across, _ in curve]
-    left = min([x[i] - width / 2 for i, (width, _) in enumerate(sizes)] + edges_x)
-    right = max([x[i] + width / 2 for i, (width, _) in enumerate(sizes)] + edges_x)
+    points_x = [point_x for curve in curves for point_x, _y in curve]
+    left = min([x[i] - width / 2 for i, (width, _height) in enumerate(sizes)] + points_x)
+    right = max([x[i] + width / 2 for i, (width, _height) in enumerate(sizes)] + points_x)
     centers = [(x[i] - left, sum(bands[layers.layer[i]]) / 2) for i in range(len(sizes))]
-    return Layout(right - left, bands[-1][1], centers, [[(across - left, y) for across, y in curve] for curve in curves])
+    moved_curves = [[(point_x - left, y) for point_x, y in curve] for curve in curves]  # so that the picture begins at x = 0
+    return Layout(right - left, bands[-1][1], centers, moved_curves)
 
 
 def _centers(layers: Layers, sizes: Sequence[Point]) -> list[float]:
-    """Return the horizontal centre of each slot; they minimize the weighted sum of the squared lengths of the edges."""
-    rows = layers.rows
+    """Return the horizontal centre of each slot; they minimize the weighted sum of the squared lengths of the edges.
+
+    The unknowns are the centres of the straight blocks of slots, numbered from left to right.
+    """
     heads = straight_blocks(layers)
-    numbers = {head: i for i, head in enumerate(dict.fromkeys(heads[slot] for row in rows for slot in row))}
+    numbers = {head: i for i, head in enumerate(dict.fromkeys(heads[slot] for row in layers.rows for slot in row))}
     blocks = [numbers[head] for head in heads]  # the number of the block of each slot
-    apart: dict[tuple[int, int], float] = {}
-    for a, b in (pair for row in rows for pair in pairwise(row)):
-        pair = (blocks[a], blocks[b])
-        apart[pair] = max(apart.get(pair, 0.0), _least_distance(a, b, layers.count, sizes))
-    pulls: dict[tuple[int, int], float] = {}
+    distances: dict[tuple[int, int], float] = {}
+    for left, right in (pair for row in layers.rows for pair in pairwise(row)):
+        pair = (blocks[left], blocks[right])
+        distances[pair] = max(distances.get(pair, 0.0), _least_distance(left, right, layers.count, sizes))
+    weights: dict[tuple[int, int], float] = {}
     for above, below in ((a, b) for a in range(len(blocks)) for b in layers.lower[a]):
         pair = (blocks[above], blocks[below])
-        if pair[0] != pair[1]:  # an edge pulls more if its ends are lines
-            pulls[pair] = pulls.get(pair, 0.0) + 1.0 + (above >= layers.count) + (below >= layers.count)
-    centers = relaxed(len(numbers), apart, pulls)
+        if pair[0] != pair[1]:  # an edge weighs more if its ends are lines
+            weights[pair] = weights.get(pair, 0.0) + 1.0 + (above >= layers.count) + (below >= layers.count)
+    centers = minimized_lengths(len(numbers), distances, weights)
     return [centers[block] for block in blocks]
 
 
@@ -97,50 +100,51 @@ def _least_distance(a: int, b: int, count: int, sizes: Sequence[Point]) -> float
     return half + (_BESIDE if a < count and b < count else _BESIDE_LINE)
 
 
-def relaxed(count: int, apart: dict[tuple[int, int], float], pulls: dict[tuple[int, int], float]) -> list[float]:
-    """Minimize ``sum(pull*(x[a] - x[b])**2)`` subject to the constraints ``x[b] - x[a] >= apart``.
+def minimized_lengths(count: int, distances: dict[tuple[int, int], float], weights: dict[tuple[int, int], float]) -> list[float]:
+    """Return the x that minimizes ``sum(weight*(x[a] - x[b])**2)``, subject to the constraints ``x[b] - x[a] >= distance``.
 
-    The method is the primal-dual iteration of Condat and Vu with a step size for each variable: each constraint has a force that
-    grows while the constraint is violated.  ``_pushed`` removes the remaining violations, which are hundredths of a pixel.
+    The method is the primal-dual iteration of Condat and Vu with a step size for each variable: each constraint has a force (its
+    dual variable) that grows while the constraint is violated.  ``_feasible`` removes the remaining violations, which are
+    hundredths of a pixel.
 
     Args:
         count: the number of variables.
-        apart: the minimum distance of each constrained pair ``(a, b)``.
-        pulls: the weight of each attracted pair ``(a, b)``.
+        distances: the minimum distance of each constrained pair ``(a, b)``.
+        weights: the weight of each attracted pair ``(a, b)``.
     """
-    start = _pushed(count, apart, [0.0] * count)
-    if not (apart and pulls):
+    start = _feasible(count, distances, [0.0] * count)
+    if not (distances and weights):
         return start
     x = np.array(start)
-    left, right = np.array(list(apart)).T
-    above, below = np.array(list(pulls)).T
-    gaps, weights = np.array(list(apart.values())), np.array(list(pulls.values()))
-    where = np.concatenate([above, below, left, right])
-    firmness = np.concatenate([weights, weights, np.full(2 * len(gaps), 2.0)])  # of the pulls, and of the constraints
-    step = 1.0 / np.bincount(where, firmness, count)
-    force = np.zeros(len(gaps))
+    left, right = np.array(list(distances)).T
+    above, below = np.array(list(weights)).T
+    distance, weight = np.array(list(distances.values())), np.array(list(weights.values()))
+    variables = np.concatenate([above, below, left, right])  # on which the attractions and then the constraints act
+    stiffness = np.concatenate([weight, weight, np.full(2 * len(distance), 2.0)])
+    step = 1.0 / np.bincount(variables, stiffness, count)
+    force = np.zeros(len(distance))
     for turn in range(_STEPS):
-        pull = weights * (x[above] - x[below])
-        new = x - step * np.bincount(where, np.concatenate([pull, -pull, force, -force]), count)
-        ahead = 2 * new - x
-        new_force = np.maximum(0.0, force + gaps - (ahead[right] - ahead[left]))
+        attraction = weight * (x[above] - x[below])
+        new = x - step * np.bincount(variables, np.concatenate([attraction, -attraction, force, -force]), count)
+        ahead = 2 * new - x  # the extrapolation of the method
+        new_force = np.maximum(0.0, force + distance - (ahead[right] - ahead[left]))
         is_still = turn % 8 == 0 and max(np.abs(new - x).max(), np.abs(new_force - force).max()) < _STILL
         x, force = new, new_force
         if is_still:
             break
-    return _pushed(count, apart, x.tolist())
+    return _feasible(count, distances, x.tolist())
 
 
-def _pushed(count: int, apart: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
-    """Return positions that satisfy the constraints: the mean of the positions pushed to the right and pushed to the left."""
-    before: list[list[int]] = [[] for _ in range(count)]
-    for a, b in apart:
-        before[b].append(a)
-    order = list(TopologicalSorter(dict(enumerate(before))).static_order())
+def _feasible(count: int, distances: dict[tuple[int, int], float], x: Sequence[float]) -> list[float]:
+    """Return positions that satisfy the constraints: the mean of ``x`` pushed to the right and of ``x`` pushed to the left."""
+    left_neighbours: list[list[int]] = [[] for _ in range(count)]
+    for a, b in distances:
+        left_neighbours[b].append(a)
+    order = list(TopologicalSorter(dict(enumerate(left_neighbours))).static_order())  # from left to right
     to_right, to_left = list(x), list(x)
     for b in order:
-        to_right[b] = max([to_right[b], *(to_right[a] + apart[a, b] for a in before[b])])
+        to_right[b] = max([to_right[b], *(to_right[a] + distances[a, b] for a in left_neighbours[b])])
     for b in reversed(order):
-        for a in before[b]:
-            to_left[a] = min(to_left[a], to_left[b] - apart[a, b])
+        for a in left_neighbours[b]:
+            to_left[a] = min(to_left[a], to_left[b] - distances[a, b])
     return [(a + b) / 2 for a, b in zip(to_left, to_right, strict=True)]

@@ -22,11 +22,11 @@ def to_mermaid(graph: Graph, precision: int) -> str:
     """Return the text of a ``.mmd`` file."""
     text = ["flowchart TB"]
     for i, node in enumerate(graph.nodes):
-        left, right = _SHAPES[node.kind]
-        marked = ((_escaped(line.text), line.role == "title") for line in lines(graph, node, precision))
-        label = "<br/>".join(f"<b>{words}</b>" if is_title else words for words, is_title in marked)
+        left, right = _SHAPES[node.kind]  # the brackets that draw the shape
+        title, *details = (_escaped(line.text) for line in lines(graph, node, precision))
+        label = "<br/>".join([f"<b>{title}</b>", *details])
         text.append(f"  n{i}{left}{label}{right}:::{node.kind}")
-    text += [f"  n{a} {'-->' if flows else '-.->'} n{b}" for a, b, flows in flow(graph)]
+    text += [f"  n{start} {'-->' if flows else '-.->'} n{end}" for start, end, flows in flow(graph)]
     present = {node.kind for node in graph.nodes}
     for kind, colors in LIGHT.kinds.items():
         if kind in present:

@@ -166,14 +166,14 @@ class Graph(CommandResult):
 
 
 def leading_to(nodes: Sequence[GraphNode], output: int) -> list[GraphNode]:
-    """Return the nodes that ``output`` depends on, in order, with ``output`` last."""
+    """Return copies of the nodes that the node at position ``output`` depends on, in order, with that node last."""
     needed = {output}
     for i in range(output, -1, -1):
         if i in needed:
             needed.update(source for source in nodes[i].inputs if source is not None)
-    order = sorted(needed)
-    at = {old: new for new, old in enumerate(order)}
-    return [replace(nodes[i], inputs=[None if source is None else at[source] for source in nodes[i].inputs]) for i in order]
+    positions: dict[int | None, int | None] = {None: None}  # the new position of each old one; an input may be None
+    positions |= {old: new for new, old in enumerate(sorted(needed))}
+    return [replace(nodes[i], inputs=[positions[source] for source in nodes[i].inputs]) for i in sorted(needed)]
 
 
 _ANY = 10**9

@@ -39,14 +39,14 @@ class Routes:
         self._paths = [layers.path(a, b) for a, b in edges]
         self._starts, self._ends = self._ports(flats)
 
-    def aside(self) -> list[float]:
+    def horizontal_lengths(self) -> list[float]:
         """Return, for each layer, the maximum horizontal length of the edges between this layer and the next."""
-        aside = [0.0] * (max(self._layer) + 1)
+        lengths = [0.0] * (max(self._layer) + 1)
         for k, path in enumerate(self._paths):
-            first = self._layer[path[0]]
-            for i, (x, to) in enumerate(pairwise(self._places(k)), first):
-                aside[i] = max(aside[i], abs(to - x))
-        return aside
+            first_layer = self._layer[path[0]]
+            for i, (x, next_x) in enumerate(pairwise(self._places(k)), first_layer):
+                lengths[i] = max(lengths[i], abs(next_x - x))
+        return lengths
 
     def curves(self, bands: Sequence[Point]) -> list[list[Point]]:
         """Return the control points of the cubic Bezier curves of each edge; ``bands`` are the top and bottom of each layer."""
@@ -59,11 +59,11 @@ class Routes:
     def _through(self, k: int, bands: Sequence[Point]) -> list[Point]:
         """Return the points through which an edge is drawn: both borders of each layer, except those beside its own boxes."""
         (a, b), places = self._edges[k], self._places(k)
-        own = list(bands[self._layer[a] : self._layer[b] + 1])
+        (top_a, bottom_a), *between, (top_b, bottom_b) = bands[self._layer[a] : self._layer[b] + 1]
         # A box is in the middle of its layer, which may be taller.
-        own[0] = sum(own[0]) / 2 + self._sizes[a][1] / 2, own[0][1]
-        own[-1] = own[-1][0], sum(own[-1]) / 2 - self._sizes[b][1] / 2
-        points = [(x, y) for x, band in zip(places, own, strict=True) for y in band]
+        start = (top_a + bottom_a) / 2 + self._sizes[a][1] / 2, bottom_a
+        end = top_b, (top_b + bottom_b) / 2 - self._sizes[b][1] / 2
+        points = [(x, y) for x, band in zip(places, [start, *between, end], strict=True) for y in band]
         if self._is_clear(a, *points[:3]):
             del points[1]
         if self._is_clear(b, *points[:-4:-1]):  # the last three points, from the end
@@ -71,70 +71,92 @@ class Routes:
         return points
 
     def _is_clear(self, box: int, end: Point, border: Point, following: Point) -> bool:
-        """Return whether an edge may leave a box at an angle: at the border of the layer, it is still beside the box."""
-        share = (border[1] - end[1]) / (following[1] - end[1])
-        x = end[0] + share * (following[0] - end[0])
+        """Return whether an edge may leave a box at an angle: it is still beside the box where it passes the border of the layer.
+
+        The edge would be a line from its ``end`` at the box to the ``following`` point.
+        """
+        (end_x, end_y), (following_x, following_y), (_, border_y) = end, following, border
+        x = end_x + (border_y - end_y) / (following_y - end_y) * (following_x - end_x)
         return abs(x - self._x[box]) <= self._sizes[box][0] / 2 + _CLEAR
 
     def _ports(self, flats: Sequence[float]) -> tuple[list[float], list[float]]:
         """Return the x positions of the start and the end of each edge, separate from the other edges at the same box."""
-        leaving: dict[int, dict[int, list[int]]] = {}  # the edges by the box and the next slot, which share a port
-        arriving: dict[int, list[int]] = {}
-        for k, ((a, b), path) in enumerate(zip(self._edges, self._paths, strict=True)):
-            leaving.setdefault(a, {}).setdefault(path[1], []).append(k)
+        starts = self._starting_ports(flats)
+        ends = [0.0] * len(self._edges)
+        arriving: dict[int, list[int]] = {}  # the edges by the box at their end
+        for k, (_, b) in enumerate(self._edges):
             arriving.setdefault(b, []).append(k)
-        starts, ends = [0.0] * len(self._edges), [0.0] * len(self._edges)
-        for a, ways in leaving.items():
-            towards = sorted((self._x[slot], slot) for slot in ways)
-            for (_, slot), port in zip(towards, self._side_by_side(a, flats[a], [x for x, _ in towards]), strict=True):
-                for k in ways[slot]:
-                    starts[k] = port
         for b, edges in arriving.items():
-            origins = sorted((starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]], k) for k in edges)
-            for (_, k), port in zip(origins, self._side_by_side(b, flats[b], [x for x, _ in origins]), strict=True):
+            origins = [starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]] for k in edges]
+            in_order = sorted(zip(origins, edges, strict=True))
+            ports = self._side_by_side(b, flats[b], [origin for origin, _ in in_order])
+            for (_, k), port in zip(in_order, ports, strict=True):
                 ends[k] = port
         return starts, ends
 
-    def _side_by_side(self, box: int, flat: float, towards: Sequence[float]) -> list[float]:
-        """Return separate x positions on one side of a box, near ``towards`` and in order; a lone straight edge stays so."""
-        room = flat / 2
-        aside = [min(max(x - self._x[box], -room), room) for x in towards]
-        straight = [abs(x - self._x[box]) < _STRAIGHT for x in towards]
-        last = len(towards) - 1
+    def _starting_ports(self, flats: Sequence[float]) -> list[float]:
+        """Return the x position of the start of each edge, which edges of one box to the same slot, its trunk, share."""
+        starts = [0.0] * len(self._edges)
+        leaving: dict[int, dict[int, list[int]]] = {}  # the edges by the box at their start, and then by the next slot
+        for k, path in enumerate(self._paths):
+            leaving.setdefault(path[0], {}).setdefault(path[1], []).append(k)
+        for a, edges_to in leaving.items():
+            slots = sorted(edges_to, key=lambda slot: (self._x[slot], slot))
+            for slot, port in zip(slots, self._side_by_side(a, flats[a], [self._x[slot] for slot in slots]), strict=True):
+                for k in edges_to[slot]:
+                    starts[k] = port
+        return starts
+
+    def _side_by_side(self, box: int, flat: float, targets: Sequence[float]) -> list[float]:
+        """Return separate x positions on one side of a box, near ``targets`` and in their order.
+
+        ``flat`` is the width of the part on which edges may end.  The only edge that is straight stays so.
+        """
+        room, last = flat / 2, len(targets) - 1
+        aims = [min(max(x - self._x[box], -room), room) for x in targets]  # relative to the centre of the box
+        straight = [abs(x - self._x[box]) < _STRAIGHT for x in targets]
         if sum(straight) == 1:  # it stays, and the side with more edges decides the distance
             step = min(_PORT, room / max(straight.index(True), last - straight.index(True), 1))
         else:
             step = min(_PORT, flat / max(last, 1))
-        places = spread(aside, [_FIRM if is_straight else 1.0 for is_straight in straight], step)
-        return [self._x[box] + min(max(p, i * step - room), room - (last - i) * step) for i, p in enumerate(places)]
+        positions = []
+        for i, x in enumerate(spread(aims, [_FIRM if is_straight else 1.0 for is_straight in straight], step)):
+            leftmost, rightmost = i * step - room, room - (last - i) * step  # with room for the ports on both sides
+            positions.append(self._x[box] + min(max(x, leftmost), rightmost))
+        return positions
 
 
 def spread(targets: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
-    """Return the positions nearest to ``targets``, in the same order and at least ``step`` apart, by isotonic regression."""
+    """Return the positions nearest to ``targets``, in the same order and at least ``step`` apart.
+
+    The weighted squares of the distances from the targets are least: isotonic regression by pooling adjacent violators.
+    """
     pools: list[tuple[float, float, int]] = []  # the mean, the weight and the number of targets that move together
-    for i, (place, weight) in enumerate(zip(targets, weights, strict=True)):
-        mean, total, size = place - i * step, weight, 1
+    for i, (target, weight) in enumerate(zip(targets, weights, strict=True)):
+        mean, total, size = target - i * step, weight, 1  # less the steps before it, positions need only be in order
         while pools and pools[-1][0] >= mean:
-            before, heavy, members = pools.pop()
-            mean = (mean * total + before * heavy) / (total + heavy)
-            total, size = total + heavy, size + members
+            other_mean, other_total, other_size = pools.pop()
+            mean = (mean * total + other_mean * other_total) / (total + other_total)
+            total, size = total + other_total, size + other_size
         pools.append((mean, total, size))
-    level = [mean for mean, _, size in pools for _ in range(size)]
-    return [place + i * step for i, place in enumerate(level)]
+    means = [mean for mean, _total, size in pools for _ in range(size)]
+    return [mean + i * step for i, mean in enumerate(means)]
 
 
 def smooth(points: Sequence[Point]) -> list[Point]:
-    """Return monotone cubic curves through points in downward order, by the method of Fritsch and Carlson.
+    """Return monotone cubic curves through points in downward order, as the control points of Bezier curves.
 
-    Between two points, the curve stays in the range of their x positions.
+    Between two points, the curve stays in the range of their x positions: the tangent at a point is 0 at a turn, and else the
+    weighted harmonic mean of the slopes on both sides (Fritsch and Butland 1984).
     """
     slopes = [(to_x - x) / (to_y - y) for (x, y), (to_x, to_y) in pairwise(points)]
+    heights = [to_y - y for (_, y), (_, to_y) in pairwise(points)]
     tangents = [_limited(slopes[0])]
-    for (_, y0), (_, y1), (_, y2), before, after in zip(points, points[1:], points[2:], slopes, slopes[1:], strict=False):
+    for (before, after), (above, below) in zip(pairwise(slopes), pairwise(heights), strict=True):
         if before * after <= 0:
             tangents.append(0.0)
         else:
-            w1, w2 = y2 - y1 + (y2 - y0), y1 - y0 + (y2 - y0)
+            w1, w2 = below + (above + below), above + (above + below)
             tangents.append((w1 + w2) / (w1 / before + w2 / after))
     tangents.append(_limited(slopes[-1]))
     curve = [points[0]]

@@ -22,6 +22,8 @@ _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
 _INSET = 4.0
 """The distance between the two borders of an output."""
+_ROUND_END = 8.0
+"""The additional room at each end of a variable, whose round ends leave less room for the text."""
 _ARROW = 8.0
 """The length of an arrowhead, and its minimum distance from the corners of a box."""
 _MOST_ARROWS = 40
@@ -73,10 +75,11 @@ def _svg_document(graph: Graph, labels: Sequence[Sequence[LabelLine]], sizes: Se
 def _size(node: GraphNode, label: Sequence[LabelLine]) -> Point:
     """Return the width and height of a box, which has room for its label, its second border and the arrows that end at it."""
     longest = max(columns(line.text) * _font_size(line) for line in label) * _CHARACTER
-    round_ends = 8.0 if node.kind == "variable" else _INSET if node.kind == "output" else 0.0
     arrows = min(len(node.inputs), _MOST_ARROWS) * _ARROW
-    high = len(label) * _LINE + 2 * (_PAD_Y + (_INSET if node.kind == "output" else 0))
-    return max(longest, arrows) + 2 * (_PAD_X + round_ends), high
+    second_border = _INSET if node.kind == "output" else 0.0
+    round_end = _ROUND_END if node.kind == "variable" else 0.0
+    height = len(label) * _LINE + 2 * (_PAD_Y + second_border)
+    return max(longest, arrows) + 2 * (_PAD_X + second_border + round_end), height
 
 
 def _corner(kind: str, height: float) -> float:
@@ -95,22 +98,23 @@ def _font_size(line: LabelLine) -> float:
 
 def _node(node: GraphNode, label: Sequence[LabelLine], size: Point, center: Point) -> list[str]:
     """Return the elements of a node: its box, which is double for an output, with the lines of its label around the centre."""
-    (w, h), (x, y) = size, center
+    (width, height), (x, y) = size, center
     tip = fitted(node.expression or node.label, LONGEST_TIP)
-    text = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
-    text.append(_rect(x, y, w, h, _corner(node.kind, h)))
+    elements = [f'<g class="node {node.kind}"><title>{_text(tip)}</title>']
+    elements.append(_rect(x, y, width, height, _corner(node.kind, height)))
     if node.kind == "output":
-        text.append(_rect(x, y, w - 2 * _INSET, h - 2 * _INSET, 0.0))
-    first = y - (len(label) - 1) / 2 * _LINE
+        elements.append(_rect(x, y, width - 2 * _INSET, height - 2 * _INSET, 0.0))
+    first_line = y - (len(label) - 1) / 2 * _LINE
     for i, line in enumerate(label):
-        base = first + i * _LINE + _font_size(line) * 0.35  # half of the height of a capital letter
-        text.append(f'<text class="{line.role}" x="{x:.2f}" y="{base:.2f}">{_text(line.text)}</text>')
-    return [*text, "</g>"]
+        baseline = first_line + i * _LINE + _font_size(line) * 0.35  # half of the height of a capital letter
+        elements.append(f'<text class="{line.role}" x="{x:.2f}" y="{baseline:.2f}">{_text(line.text)}</text>')
+    return [*elements, "</g>"]
 
 
-def _rect(x: float, y: float, w: float, h: float, corner: float) -> str:
+def _rect(x: float, y: float, width: float, height: float, corner: float) -> str:
+    """Return a rectangle around its centre, with corners of a radius, which may be 0."""
     rounded = f' rx="{corner:g}"' if corner else ""
-    return f'<rect x="{x - w / 2:.2f}" y="{y - h / 2:.2f}" width="{w:.2f}" height="{h:.2f}"{rounded}/>'
+    return f'<rect x="{x - width / 2:.2f}" y="{y - height / 2:.2f}" width="{width:.2f}" height="{height:.2f}"{rounded}/>'
 
 
 def _path(curve: list[Point]) -> str:

@@ -26,30 +26,26 @@ def branches(
 ) -> Iterator[tuple[str, int | None, bool]]:
     """Yield the lines of the tree: the guides, the position of the node, and whether the line refers to a node above.
 
-    The position is ``None`` for an input that does not receive a gradient.
-
-    Args:
-        graph: the graph.
-        most_guides: the maximum number of guides before a line.
-        bars: the guides next to a branch, below the last branch, at a branch, and at the last branch.
+    The position is ``None`` for an input that does not receive a gradient.  ``bars`` are the guides next to a branch, below the
+    last branch, at a branch, and at the last branch.
     """
-    past, blank, at, last = bars
+    beside_branch, below_last, at_branch, at_last = bars
     visited: set[int] = set()
-    guides: list[str] = []
-    stack: list[tuple[int | None, int, bool]] = [(len(graph.nodes) - 1, 0, True)]
+    guides: list[str] = []  # one for each level above the line
+    stack: list[tuple[int | None, int, bool]] = [(len(graph.nodes) - 1, 0, True)]  # the position, the level, whether it is last
     while stack:
         i, level, is_last = stack.pop()
         del guides[max(level - 1, 0) :]
-        lead = f"{level} ⋯ " if len(guides) > most_guides else ""
-        text = lead + "".join(guides[-most_guides:]) + ((last if is_last else at) if level else "")
+        level_number = f"{level} ⋯ " if len(guides) > most_guides else ""  # in place of the guides that are left out
+        branch = "" if level == 0 else at_last if is_last else at_branch
+        yield level_number + "".join(guides[-most_guides:]) + branch, i, i in visited
         if level:
-            guides.append(blank if is_last else past)
-        yield text, i, i in visited
+            guides.append(below_last if is_last else beside_branch)
         if i is None or i in visited:
             continue
         visited.add(i)
-        inputs = graph.nodes[i].inputs
-        stack += [(inputs[k], level + 1, k == len(inputs) - 1) for k in range(len(inputs) - 1, -1, -1)]
+        inputs = list(enumerate(graph.nodes[i].inputs, 1))
+        stack += [(source, level + 1, number == len(inputs)) for number, source in reversed(inputs)]
 
 
 def plain_tree(graph: Graph) -> str:
@@ -127,23 +123,21 @@ def pages(graph: Graph, precision: int) -> list[Renderable]:
 
 
 def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = False) -> Table:
-    """Return a table with the tree, the values and the gradients.
+    """Return a table with the tree, and the values and gradients in ``precision`` digits; a column without a text is left out.
 
-    Args:
-        graph: the graph.
-        precision: the number of significant digits.
-        columns: the width of the terminal, for which expressions are shortened; a column without a text is left out.
-        ascii_only: whether the terminal supports only ASCII characters.
+    Expressions are shortened for a terminal of so many ``columns``.
     """
-    rows = list(_rows(graph, precision, min(MOST_GUIDES, max(columns // 6, 4)), ascii_only))
+    most_guides = min(MOST_GUIDES, max(columns // 6, 4))  # guides, of three columns each, take at most half of the width
+    rows = list(_rows(graph, precision, most_guides, ascii_only))
     titles = headers(graph)
-    widths = [max(len(title), *(columns_of(str(row[k])) for row in rows)) for k, title in enumerate(titles)]
     used = [k for k in range(len(titles)) if k == _HEAD or any(row[k] for row in rows)]
-    longest = min(WIDEST_EXPRESSION, columns - sum(widths[k] + _GAP for k in used if k != _EXPRESSION))
+    other_widths = [max(len(titles[k]), *(columns_of(str(row[k])) for row in rows)) for k in used if k != _EXPRESSION]
+    room = columns - sum(width + _GAP for width in other_widths)
+    longest = max(min(WIDEST_EXPRESSION, room), _NARROWEST_EXPRESSION)
     kinds = {_HEAD: WORD, _EXPRESSION: WORD, _SAVES: TEXT}
     lines = []
     for row in rows:
-        expression = Text(fitted(row.expression, max(longest, _NARROWEST_EXPRESSION)), "dim")
+        expression = Text(fitted(row.expression, longest), "dim")
         cells = (row.head, expression, Text(row.value), Text(row.grad, "bold cyan"), Text(row.saves), Text(row.memory, "dim"))
         lines.append([cells[k] for k in used])
     return Table([Column(titles[k], kinds.get(k, NUMBER)) for k in used], lines)
@@ -167,22 +161,24 @@ def _rows(graph: Graph, precision: int, most_guides: int, ascii_only: bool) -> I
 
 
 def _node_row(graph: Graph, position: int, head: Text, precision: int, is_shared: bool) -> _Row:
-    """Return the row of a node, whose first cell begins with ``head``; a node that several nodes use is shown with a name."""
+    """Return the row of a node, whose first cell begins with ``head``.
+
+    A node has a name if the program gives it one, if other lines refer to it (``is_shared``), or if texts on saved values do.
+    """
     node, backward = graph.nodes[position], graph.direction == "backward"
     style = _STYLES[node.kind]
     saves, memory = saved_cells(graph, node) or ("", "")
-    is_referenced = node.has_name or is_shared or graph.memory is not None
-    named = is_referenced and node.kind not in (*LEAVES, "more")
-    if named and not backward:
+    shows_name = (node.has_name or is_shared or graph.memory is not None) and node.kind not in (*LEAVES, "more")
+    if shows_name and not backward:
         head.append(reference_to(node, position), style).append(" = ", "dim")
-    text = _title(node, precision)
+    title = _title(node, precision)
     return _Row(
-        head.append(text, style),
-        tensor_of(node, position, named) if backward else own_expression(node),
-        "" if shows_value(node, text) else brief(node.value, precision),
-        "" if node.grad is None else brief(node.grad, precision),
-        saves,
-        memory,
+        head=head.append(title, style),
+        expression=tensor_of(node, position, shows_name) if backward else own_expression(node),
+        value="" if shows_value(node, title) else brief(node.value, precision),
+        grad="" if node.grad is None else brief(node.grad, precision),
+        saves=saves,
+        memory=memory,
     )
 
 

@@ -79,7 +79,7 @@ KNOWN = {
     ),
     "a power with a negative base": ("solvers/intervals/rules.py", "0 < base <= 1", "True"),
     "a proof by a higher derivative": ("solvers/minima/degenerate.py", "order % 2 == 0", "order // 2 == 0"),
-    "a picture of Graphviz": ("graph_drawing/dot.py", "if done.returncode:", "if True:"),
+    "a picture of Graphviz": ("graph_drawing/dot.py", "if process.returncode:", "if True:"),
     "one zero in a product": ("ops/rules/counting.py", "zero * (there == 1)", "zero * (there == 2)"),
     "a slope between the sides of a kink": ("gradient_checking/ridders.py", '"kink" if inside else', '"kink" if False else'),
     "starts from some rows": ("solvers/fitting/starts.py", "-problem.data.rows // (ROWS", "-problem.data.rows / (ROWS"),
