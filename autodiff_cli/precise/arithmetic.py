@@ -44,9 +44,9 @@ class Arithmetic:
         self.short = False
         self.zero: Real = self.mpf(0)
         self.constants: dict[Any, Any] = {}
-        self._gap = int(self.context.prec) // 2
-        self._random: random.Random | None = None
-        self._reads = False
+        self._gap = int(self.context.prec) // 2  # in bits: half of all digits
+        self._random: random.Random | None = None  # the directions of simulated rounding; ``None`` while nothing is rounded
+        self._reads = False  # whether the reading of variables is rounded, and not the results of operations
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.context, name)
@@ -54,7 +54,7 @@ class Arithmetic:
             setattr(self, name, attribute)  # the next access does not come here
         return attribute
 
-    def rounding(self, seed: int | None, reads: bool = False) -> None:
+    def simulate_rounding(self, seed: int | None, reads: bool = False) -> None:
         """Start to simulate float64 rounding in random directions, or stop if ``seed`` is ``None``.
 
         Args:
@@ -92,7 +92,7 @@ class Arithmetic:
         self.operations += 1
         if self._random is not None and value and not self._reads:
             value = value * (1 + self._jitter())
-            if abs(value) < 2.0**-1021:  # half of the smallest number, as a relative error that is the same at neighbouring points
+            if abs(value) < 2.0**-1021:  # floats near 0 are multiples of 2**-1074, so their relative error is a larger power of 2
                 value = value * (1 + self.ldexp(self._random.choice((-1, 1)), min(-1074 - self.mag(value), 0)))
         return Number(self, value)
 
@@ -104,13 +104,14 @@ class Arithmetic:
         """Return x + y, and set ``short`` if the sum lost a term or most of its digits."""
         total = x + y
         if x and y and not self.short:
-            # In the tuple of a finite number, entry 2 is the exponent and entry 3 is the number of bits of the mantissa.
-            a, b, c = x._mpf_, y._mpf_, total._mpf_
-            if a[1] and b[1]:
-                absorbs = abs(a[2] + a[3] - b[2] - b[3]) > self._gap
-                rounded = max(a[3], b[3]) > self._gap  # numbers with few bits are exact, and so is their difference
-                cancels = rounded and (not c[1] or a[2] + a[3] - c[2] - c[3] > self._gap)
-                self.short = absorbs or cancels
+            _, x_mantissa, x_exponent, x_bits = x._mpf_
+            _, y_mantissa, y_exponent, y_bits = y._mpf_
+            _, total_mantissa, total_exponent, total_bits = total._mpf_
+            if x_mantissa and y_mantissa:  # it is 0 for nan and infinity; the leading bit of a number has the place exponent + bits
+                absorbs = abs(x_exponent + x_bits - y_exponent - y_bits) > self._gap
+                loses_bits = not total_mantissa or x_exponent + x_bits - total_exponent - total_bits > self._gap
+                is_rounded = max(x_bits, y_bits) > self._gap  # numbers with few bits are exact, and so is their difference
+                self.short = absorbs or (is_rounded and loses_bits)
         return self.result(total)
 
     def sub(self, x: Real, y: Real) -> Number:
@@ -130,19 +131,19 @@ class Arithmetic:
         return self.result(self.inf if x > 0 else -self.inf)
 
     def power(self, x: Real, y: Real) -> Number:
-        """Return x**y as IEEE arithmetic does, or nan if it is not a real number."""
+        """Return x**y as IEEE arithmetic does (1 for y = 0 and for x = 1, even if the other is nan); nan if it is not real."""
         if not y or x == 1:
             return self.result(self.mpf(1))
         if self.isnan(x) or self.isnan(y):
             return self.result(self.nan)
-        whole = not self.isinf(y) and self.isint(y)
+        if self.isinf(y):
+            size = abs(x)
+            return self.result(self.mpf(1) if size == 1 else self.inf if (size > 1) == (y > 0) else self.zero)
+        whole = self.isint(y)
         odd = whole and y.man_exp[1] == 0  # an mpmath mantissa is odd; int(y) may exhaust the memory
-        if not x or self.isinf(x) or self.isinf(y):
-            if self.isinf(y):
-                size = abs(x)
-                return self.result(self.mpf(1) if size == 1 else self.inf if (size > 1) == (y > 0) else self.zero)
-            large = (not x) == (y < 0)
-            return self.result((-self.inf if odd and x < 0 else self.inf) if large else self.zero)
+        if not x or self.isinf(x):
+            is_infinite = (not x) == (y < 0)  # 0 to a negative power, or infinity to a positive one
+            return self.result((-self.inf if odd and x < 0 else self.inf) if is_infinite else self.zero)
         if x < 0 and not whole:
             return self.result(self.nan)
         if whole and abs(y) < 10000:  # for larger powers, exp and log are faster
@@ -180,7 +181,7 @@ def _operator(combine: Callable[[Arithmetic, Real, Real], _Result], reflected: b
         try:
             y = other.value if type(other) is Number else self.math.number(other).value
         except (TypeError, ValueError):
-            return NotImplemented
+            return NotImplemented  # so that Python asks the other operand
         return combine(self.math, y, self.value) if reflected else combine(self.math, self.value, y)
 
     return operator

@@ -50,17 +50,17 @@ def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
 
 
 def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
-    """Return the p-norm along dimensions, or the number of elements that are not 0 for p = 0."""
-    size = _array(abs(x))
+    """Return the p-norm sum(abs(x)**p)**(1/p) along dimensions; for p = 0, inf, -inf: the number of nonzeros, largest, smallest."""
+    sizes = _array(abs(x))
     if math.isinf(p):
-        return (_maximum if p > 0 else _minimum)(size, dim, keepdim)
+        return (_maximum if p > 0 else _minimum)(sizes, dim, keepdim)
     if p == 0:
         return np.asarray(_add((x != 0).astype(np.int64), dim, keepdim), dtype=object)
     if p == 1:
-        return _add(size, dim, keepdim)
+        return _add(sizes, dim, keepdim)
     if p == 2:
-        return np.sqrt(_add(size * size, dim, keepdim))
-    return _array(_add(size**p, dim, keepdim)) ** (as_cell(_exact(x, 1.0)) / p)
+        return np.sqrt(_add(sizes * sizes, dim, keepdim))
+    return _array(_add(sizes**p, dim, keepdim)) ** (as_cell(_exact(x, 1.0)) / p)  # 1/p in many digits
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
@@ -77,12 +77,13 @@ def _exact(x: Cells, value: float) -> Number:
 
 
 def _logcumsumexp(x: Cells, dim: int) -> Cells:
-    """Return the logarithms of running sums of exponentials along a dimension, each from all its elements."""
-    lanes = np.moveaxis(np.array(x), dimension(dim, x.ndim), 0)
-    result = np.empty(lanes.shape, object)
-    for k in range(len(lanes)):
-        result[k] = np.reshape(_logsumexp(lanes[: k + 1], 0, False), lanes.shape[1:])[()]
-    return np.moveaxis(result, 0, dimension(dim, x.ndim))
+    """Return the logarithms of running sums of exponentials along a dimension, each computed from all its elements."""
+    axis = dimension(dim, x.ndim)
+    first = np.moveaxis(np.array(x), axis, 0)  # with the dimension in front
+    result = np.empty(first.shape, object)
+    for k in range(len(first)):
+        result[k] = np.reshape(_logsumexp(first[: k + 1], 0, False), first.shape[1:])[()]
+    return np.moveaxis(result, 0, axis)
 
 
 def _gaussian_elimination(matrix: Cells, right: Cells) -> tuple[Number | int, Cells]:
@@ -92,19 +93,20 @@ def _gaussian_elimination(matrix: Cells, right: Cells) -> tuple[Number | int, Ce
     """
     rows, right = matrix.copy(), right.copy()
     n, sign = len(rows), 1
-    product: Number | int = rows.flat[0].math.number(1.0) if n else 1
-    for k in range(n):
+    product: Number | int = _exact(rows, 1.0) if n else 1  # of the pivots
+    for k in range(n):  # make the column below the diagonal 0
         pivot = max(range(k, n), key=lambda row: abs(rows[row, k].value))
         if rows[pivot, k] == 0:
             return rows[pivot, k], right
         if pivot != k:
-            rows[[k, pivot]], right[[k, pivot]], sign = rows[[pivot, k]], right[[pivot, k]], -sign
+            rows[[k, pivot]], right[[k, pivot]] = rows[[pivot, k]], right[[pivot, k]]
+            sign = -sign
         product = product * rows[k, k]
         for below in range(k + 1, n):
             factor = rows[below, k] / rows[k, k]
             rows[below, k:] = rows[below, k:] - rows[k, k:] * factor
             right[below] = right[below] - right[k] * factor
-    for k in reversed(range(n)):
+    for k in reversed(range(n)):  # back substitution
         for later in range(k + 1, n):
             right[k] = right[k] - right[later] * rows[k, later]
         right[k] = right[k] / rows[k, k]
@@ -120,16 +122,20 @@ def _determinant(x: Cells) -> Cells:
 
 
 def _solve(x: Cells, y: Cells) -> Cells:
-    """Return the solutions of linear equations in batches; right-hand sides are vectors or matrices, see ``is_vector``."""
-    vector = is_vector(x.shape, y.shape)
-    right = y[..., None] if vector else y
+    """Return the solutions of linear equations in batches; right-hand sides are vectors or matrices, see ``is_vector``.
+
+    Raises:
+        LinAlgError: if a matrix is singular.
+    """
+    takes_vectors = is_vector(x.shape, y.shape)
+    right = y[..., None] if takes_vectors else y
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
-    matrices, solutions = (np.array(np.broadcast_to(operand, (*batch, *operand.shape[-2:]))) for operand in (x, right))
+    matrices, results = (np.array(np.broadcast_to(operand, (*batch, *operand.shape[-2:]))) for operand in (x, right))
     for place in np.ndindex(batch):
-        determinant, solutions[place] = _gaussian_elimination(matrices[place], solutions[place])
+        determinant, results[place] = _gaussian_elimination(matrices[place], results[place])
         if determinant == 0:
             raise LinAlgError("the matrix is singular")
-    return solutions[..., 0] if vector else solutions
+    return results[..., 0] if takes_vectors else results
 
 
 def _inverse(x: Cells) -> Cells:

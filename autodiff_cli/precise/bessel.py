@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
+from typing import Any
 
 from autodiff_cli.errors import NotPrecise
 from autodiff_cli.precise.arithmetic import Arithmetic, Real
@@ -21,11 +22,14 @@ _LARGEST_ORDER = 300
 
 
 def _power_series(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
-    """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2)."""
+    """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2).
+
+    It is (x/2)**v times the sum of (sign*x**2/4)**k/(k!*gamma(v + k + 1)) for k from 0.
+    """
     q = sign * x * x / 4
     term = mp.rgamma(v + 1)
     total, k = term, 1
-    while k < 3 or abs(term) > abs(total) * mp.eps:
+    while k < 3 or abs(term) > abs(total) * mp.eps:  # the first terms may be 0 at negative whole orders
         term = term * q / (k * (k + v))
         total, k = total + term, k + 1
     power: Real = mp.context.power(x / 2, v)
@@ -35,75 +39,83 @@ def _power_series(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
 def bessel_k(mp: Arithmetic, v: Real, x: Real) -> Real:
     """Return K_v(x), the modified Bessel function of the second kind, with its limits at 0 and infinity, or nan for x < 0."""
     v = abs(v)
-    if mp.isnan(x) or mp.isnan(v) or x < 0:
+    if mp.isnan(x) or mp.isnan(v) or x < 0 or (mp.isinf(x) and mp.isinf(v)):
         return mp.nan
-    if mp.isinf(x) or mp.isinf(v) or not x:
-        return mp.inf if not mp.isinf(x) else mp.zero if not mp.isinf(v) else mp.nan
-    return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, 1) if x < 1 else _k_by_quadrature(mp, v, x))
+    if mp.isinf(x):
+        return mp.zero
+    if mp.isinf(v) or not x:
+        return mp.inf
+    return _difference_of_first_kinds(mp, v, x, 1) if x < 1 else _k_by_quadrature(mp, v, x)
 
 
-def _at_present_precision(mp: Arithmetic, compute: Callable[[], Real]) -> Real:
-    """Return the result of a function that raises the precision, rounded to the present precision."""
-    with mp.extraprec(0):  # restores the precision at its end
-        value = compute()
-    return value * 1  # rounds
+def _restoring_precision(compute: Callable[..., Real]) -> Callable[..., Real]:
+    """Make a function that raises the precision restore it at its end, and round its result to it."""
+
+    @wraps(compute)
+    def function(mp: Arithmetic, *arguments: Any) -> Real:
+        with mp.extraprec(0):  # restores the precision at its end
+            value = compute(mp, *arguments)
+        return value * 1  # rounds
+
+    return function
 
 
+@_restoring_precision
 def _difference_of_first_kinds(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
     """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4).
 
-    The precision is raised by the bits that the difference loses; the caller restores it.
+    The precision is raised by the bits that the difference loses.
     """
     if abs(v) > 1e6:
         raise NotPrecise("a Bessel function of a large order")
     precision = mp.context.prec
     mp.context.prec = precision + 20 + 2 * max(mp.mag(v) if v else 0, 0)
-    off = abs(v - mp.nint(v))
-    if off < mp.mpf(2) ** -precision:  # the difference vanishes at whole orders: use an order beside
-        off = mp.mpf(2) ** -(precision + 20)
+    to_whole = abs(v - mp.nint(v))
+    if to_whole < mp.mpf(2) ** -precision:  # the difference vanishes at whole orders: use an order beside
+        to_whole = mp.mpf(2) ** -(precision + 20)
         mp.context.prec *= 2
-        v = v + off
-    mp.context.prec += max(-mp.mag(off), 0)
+        v = v + to_whole
+    mp.context.prec += max(-mp.mag(to_whole), 0)
     negative, positive = _power_series(mp, -v, x, sign), _power_series(mp, v, x, sign)
     if sign > 0:
         return (negative - positive) * mp.pi / (2 * mp.sinpi(v))
     return (mp.cospi(v) * positive - negative) / mp.sinpi(v)
 
 
+@_restoring_precision
 def _k_by_quadrature(mp: Arithmetic, v: Real, x: Real) -> Real:
-    """Return K_v(x) as the integral of exp(-x*cosh(t) + v*t)/2 over all t, by the trapezoidal rule (DLMF 10.32.9).
-
-    The precision is raised; the caller restores it.
-    """
+    """Return K_v(x) as the integral of exp(-x*cosh(t) + v*t)/2 over all t, by the trapezoidal rule (DLMF 10.32.9)."""
     size = mp.hypot(x, v)
     mp.context.prec += 20 + max(mp.mag(size), 0)
-    digits = float(mp.context.prec) * math.log(2)  # the natural logarithm of the precision
+    log_precision = float(mp.context.prec) * math.log(2)  # minus the logarithm of the smallest significant part
     # The step follows from the growth of the integrand at the distance ``strip``, below pi/2, from the real axis.
-    strip = min(1.5, math.sqrt(2 * digits / float(min(size, mp.mpf(10) ** 300))))
-    step = mp.mpf(2 * math.pi * strip) / (digits + size * strip**2)
-    peak = mp.asinh(v / x)
-    highest = v * peak - x * mp.cosh(peak)
-    total = mp.mpf(1)
+    strip = min(1.5, math.sqrt(2 * log_precision / float(min(size, mp.mpf(10) ** 300))))
+    step = mp.mpf(2 * math.pi * strip) / (log_precision + size * strip**2)
+    peak = mp.asinh(v / x)  # where the integrand is largest
+    log_of_peak = v * peak - x * mp.cosh(peak)
+    total = mp.mpf(1)  # relative to the largest value, from the peak to both sides
     for direction in (1, -1):
         t, term = peak, mp.mpf(1)
         while term > total * mp.eps:
             t = t + direction * step
-            term = mp.context.exp(v * t - x * mp.cosh(t) - highest)
+            term = mp.context.exp(v * t - x * mp.cosh(t) - log_of_peak)
             total = total + term
-    return total * step * mp.exp(highest) / 2
+    return total * step * mp.exp(log_of_peak) / 2
 
 
 def _bessel_y(mp: Arithmetic, v: Real, x: Real) -> Real:
     """Return Y_v(x) with its limits at 0 and infinity, or nan for x < 0, where mpmath does not take long."""
     if mp.isnan(x) or x < 0 or not mp.finite(v):
         return mp.nan
-    if not x or mp.isinf(x):
-        return mp.zero if x else -mp.inf if v > -0.5 else mp.nan
+    if mp.isinf(x):
+        return mp.zero
+    if not x:
+        return -mp.inf if v > -0.5 else mp.nan
     if x > _LARGEST_PHASE:
         raise NotPrecise("yv of a large argument")
     if abs(v) > _LARGEST_ORDER:
         raise NotPrecise("yv of a large order")
-    return _at_present_precision(mp, lambda: _difference_of_first_kinds(mp, v, x, -1)) if x < 1 else mp.bessely(v, x)
+    return _difference_of_first_kinds(mp, v, x, -1) if x < 1 else mp.bessely(v, x)
 
 
 def _bessel_i_or_j(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
@@ -114,21 +126,23 @@ def _bessel_i_or_j(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
         return mp.nan
     if not x:
         return mp.mpf(1) if not v else mp.zero if v > 0 or mp.isint(v) else mp.inf * mp.rgamma(v + 1)
-    if abs(v) > _LARGEST_ORDER or abs(x) > (_LARGEST_PHASE if sign < 0 else 1e6):
+    if abs(v) > _LARGEST_ORDER or abs(x) > (_LARGEST_PHASE if sign < 0 else 1e6):  # I_v(x) grows like exp(x)
         raise NotPrecise("a Bessel function of a large order or argument")
-    if mp.isint(v) and v < 0:
+    if mp.isint(v) and v < 0:  # I_{-n} is I_n, and J_{-n} is (-1)**n*J_n
         return _bessel_i_or_j(mp, -v, x, sign) * (1 if sign > 0 or not int(v) % 2 else -1)
     if 0 < x < 1:
         with mp.extraprec(30 + max(mp.mag(v) if v else 0, 0)):
             value = _power_series(mp, v, x, sign)
-        return value * 1
+        return value * 1  # rounds
     return mp.besseli(v, x) if sign > 0 else mp.besselj(v, x)
 
 
 def _airy(mp: Arithmetic, x: Real, name: str, derivative: int) -> Real:
     """Return mpmath's Airy function ``airyai`` or ``airybi`` (``name``), or its derivative of order 1, with limits at infinity."""
-    if not mp.finite(x):
-        return mp.nan if mp.isnan(x) or (x < 0 and derivative) else mp.zero if x < 0 or name == "airyai" else mp.inf
+    if mp.isnan(x) or (x == -mp.inf and derivative):  # the derivatives oscillate with a growing amplitude
+        return mp.nan
+    if mp.isinf(x):
+        return mp.zero if x < 0 or name == "airyai" else mp.inf
     if abs(x) > _LARGEST_PHASE:
         raise NotPrecise("an Airy function of a large argument")
     value: Real = getattr(mp, name)(x, derivative=derivative)

@@ -28,8 +28,8 @@ STEPS_AT_0: Steps = (100, 120)
 """The steps for a variable that is 0, whose scale is unknown."""
 MOST_DIGITS = 760
 """The number of digits with which the sum of any two floats is exact."""
-JUMP = "jump"
-"""The marker for quotients of a function that jumps between the two sides."""
+JUMP, UNCLEAR = "jump", "unclear"
+"""What stands in place of a limit for quotients of a function that jumps between the two sides, and for others without a limit."""
 
 
 class Quotient(NamedTuple):
@@ -81,20 +81,20 @@ class Differences:
     def __init__(self, evaluate: Evaluate, inputs: Sequence[float], order: int = 1, digits: int = 50) -> None:
         self._evaluate = evaluate
         self.inputs = list(inputs)
-        self._more = max(digits - 50, 0)
+        self._more = max(digits - 50, 0)  # what the steps and the digits of an evaluation exceed the usual ones by
         self._order = order
         self._enough = self._digits(STEPS_AT_0 if 0 in inputs and order <= 2 else STEPS)
         self._run: _Run | None = None
-        self._second: _Run | None = None
+        self._second: _Run | None = None  # with shorter steps
 
     def _digits(self, steps: Steps) -> int:
         """Return the number of digits with which the highest order is accurate: each order loses those of a step, and 60 remain."""
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
     def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None, **rounding: Any) -> _Run:
-        """Return evaluations at the inputs or at others, with shorter steps for more digits, and at 0 for the orders 1 and 2."""
-        pairs = (steps, STEPS_AT_0 if self._order <= 2 else steps)
-        usual, at_0 = ([exponent + self._more for exponent in pair] for pair in pairs)
+        """Return evaluations at the inputs or at others, with shorter steps for more digits; for ``rounding`` see ``_Run``."""
+        steps_at_0 = STEPS_AT_0 if self._order <= 2 else steps  # those of a higher order would take too many digits
+        usual, at_0 = ([exponent + self._more for exponent in pair] for pair in (steps, steps_at_0))
         return _Run(self._evaluate, inputs or self.inputs, digits, usual, at_0, **rounding)
 
     @property
@@ -124,8 +124,9 @@ class Differences:
             return slopes
         # Confirm a kink or noise with more digits and smaller steps: rounding or too large a step may have caused it.
         if self._second is None:
-            self._second = self._new_run(max(self._enough, self._digits(SHORTER)) + 150, SHORTER)  # with 150 to spare
-        return [_choose_confirmed(*pair) for pair in zip(slopes, self._second.slopes(index), strict=True)]
+            digits = max(self._enough, self._digits(SHORTER)) + 150  # with 150 to spare
+            self._second = self._new_run(digits, SHORTER)
+        return [_choose_confirmed(slope, finer) for slope, finer in zip(slopes, self._second.slopes(index), strict=True)]
 
     def _is_certain(self, slope: Slope) -> bool:
         """Return whether a derivative is undefined, or smooth, finite, and either 0 or more than rounding errors."""
@@ -136,22 +137,23 @@ class Differences:
     def spread(self, index: Index, seeds: Sequence[int], reads: bool) -> list[float]:
         """Return the largest change of each output element's derivative when all operations round as in float64; inf for nan.
 
-        Args:
-            index: the derivative to test.
-            seeds: one random seed for each trial.
-            reads: whether to round variables each time they are read instead of rounding the results of operations.
+        There is a trial for each seed.  With ``reads``, variables are rounded each time they are read, and not the results of
+        operations.
         """
-        exact = [slope.value for slope in self.slopes(index)]
-        most = [0.0] * len(exact)
+        exact_slopes = [slope.value for slope in self.slopes(index)]
+        most = [0.0] * len(exact_slopes)
         for seed in seeds:
             run = self._new_run(self._enough, seed=seed, reads=reads)
-            for j, (rough, other) in enumerate(zip(run.central(index), exact, strict=True)):
-                distance = abs(rough - run.math.mpf(other))
+            for j, (rounded_slope, exact_slope) in enumerate(zip(run.central(index), exact_slopes, strict=True)):
+                distance = abs(rounded_slope - run.math.mpf(exact_slope))
                 most[j] = floats.inf if run.math.isnan(distance) else max(most[j], float(distance))
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
-        """Return the largest magnitude of a derivative of element ``j``, but nan, with its variables scaled by ``1 ± distance``."""
+        """Return the largest magnitude of a derivative of output element ``j`` with its variables scaled by ``1 ± distance``.
+
+        A magnitude that is nan does not count; if both are, the result is 0.
+        """
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self.inputs)] for side in (-1, 1))
         sizes = [abs(self._new_run(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.isnan(size)), default=0.0)
@@ -164,7 +166,7 @@ class _Run:
         evaluate, inputs: the function and its arguments.
         digits: the number of decimal digits.
         steps, at_0: the negative decimal exponents of the two steps, and of those for variables that are 0.
-        seed, reads: the simulated rounding, as for ``Arithmetic.rounding``.
+        seed, reads: the simulated rounding, as for ``Arithmetic.simulate_rounding``.
     """
 
     def __init__(
@@ -183,81 +185,91 @@ class _Run:
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
         self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}
-        # The larger and the smaller step of each input: powers of 2, so that shifted inputs are exact.
-        self._steps = [
-            [
-                mp.ldexp(1, (mp.mag(x) if x and self.math.finite(x) else 0) - round(exponent * floats.log2(10)))
-                for exponent in (steps if x else at_0)
-            ]
-            for x in self._inputs
-        ]
+        self._steps: list[list[Real]] = []  # the larger and the smaller step of each input
+        for x in self._inputs:
+            size = mp.mag(x) if x and mp.finite(x) else 0
+            exponents = [size - round(exponent * floats.log2(10)) for exponent in (steps if x else at_0)]
+            self._steps.append([mp.ldexp(1, exponent) for exponent in exponents])  # powers of 2: shifted inputs are exact
 
     def value(self, moves: tuple[tuple[int, int, int], ...]) -> list[Real]:
         """Return the output for shifted inputs: ``(i, k, s)`` shifts element ``i`` by ``k/2`` times its step ``s``."""
         if moves not in self._known:
             inputs = list(self._inputs)
-            if self._seed is not None:
-                self.math.rounding(self._seed, self._reads)
-            for i, count, step in moves:
-                inputs[i] = inputs[i] + self._steps[i][step] * count / 2
+            for i, half_steps, step in moves:
+                inputs[i] = inputs[i] + self._steps[i][step] * half_steps / 2
+            self.math.simulate_rounding(self._seed, self._reads)
             try:
                 self._known[moves] = self._evaluate(self.math, inputs)
             finally:
-                self.math.rounding(None)
+                self.math.simulate_rounding(None)
         return self._known[moves]
 
-    def _stencil(self, index: Index, step: int, sides: dict[int, int]) -> list[Quotient]:
-        """Return the outputs' quotients with the larger step (0) or the smaller (1), central except to the ``sides`` (1 or -1)."""
-        size = self.math.mpf(1)  # of the divisor
-        parts = []  # for each element, the shifts (element, half steps, binomial coefficient) of its finite difference
+    def _quotients(self, index: Index, step: int, sides: dict[int, int]) -> list[Quotient]:
+        """Return the difference quotient of each output: of order k in an element that is k times in ``index``.
+
+        ``step`` is 0 for the larger step and 1 for the smaller one.  The difference in an element of ``sides`` is one-sided, to the
+        right (1) or to the left (-1); others are central.
+        """
+        divisor = self.math.mpf(1)
+        differences = []
         for i in dict.fromkeys(index):
-            order, side = index.count(i), sides.get(i, 0)
-            offsets = [(2 * k - order) if side == 0 else 2 * k * side for k in range(order + 1)]
-            signs = [(-1) ** (order - k) * floats.comb(order, k) * (side or 1) ** order for k in range(order + 1)]
-            parts.append([(i, offset, sign) for offset, sign in zip(offsets, signs, strict=True)])
-            size *= self._steps[i][step] ** order
-        terms = []
-        for choice in itertools.product(*parts):
-            moves = tuple((i, offset, step) for i, offset, _ in choice if offset)
-            weight = floats.prod(sign for _, _, sign in choice)
+            order = index.count(i)
+            differences.append([(i, *term) for term in _finite_difference(order, sides.get(i, 0))])
+            divisor *= self._steps[i][step] ** order
+        terms = []  # each a value for each output
+        for choice in itertools.product(*differences):  # the mixed difference is the product of those in the elements
+            moves = tuple((i, half_steps, step) for i, half_steps, _weight in choice if half_steps)
+            weight = floats.prod(weight for _i, _half_steps, weight in choice)
             terms.append([weight * value for value in self.value(moves)])
-        error = self.math.mpf(10) ** (20 - self.math.digits) / size  # evaluations may lose up to 20 digits
-        return [
-            Quotient(sum(several[1:], several[0]) / size, max(map(abs, filter(self.math.finite, several)), default=0) * error)
-            for several in zip(*terms, strict=True)
-        ]
+        error = self.math.mpf(10) ** (20 - self.math.digits) / divisor  # evaluations may lose up to 20 digits
+        quotients = []
+        for first, *rest in zip(*terms, strict=True):
+            largest = max(map(abs, filter(self.math.finite, (first, *rest))), default=0)
+            quotients.append(Quotient(sum(rest, first) / divisor, largest * error))
+        return quotients
 
     def central(self, index: Index) -> list[Real]:
-        """Return the derivative computed by central differences."""
-        return [quotient.value for quotient in self._stencil(index, 0, {})] if index else self.value(())
+        """Return the derivative computed by central differences; the value itself for no index."""
+        return [quotient.value for quotient in self._quotients(index, 0, {})] if index else self.value(())
 
     def slopes(self, index: Index) -> list[Slope]:
         """Return the derivative computed by central differences, classified by the one-sided differences."""
         mp = self.math
-        central = self._stencil(index, 0, {})
+        central = self._quotients(index, 0, {})
         elements = list(dict.fromkeys(index))
-        corners = list(itertools.product((1, -1), repeat=len(elements)))
+        corners = list(itertools.product((1, -1), repeat=len(elements)))  # a side of each element
         if len(index) > 2:  # all corners would need too many evaluations
             corners = [corners[0], corners[-1]]
-        sided = [[self._stencil(index, step, dict(zip(elements, corner, strict=True))) for step in (0, 1)] for corner in corners]
-        ratio = max((self._steps[i][0] / self._steps[i][1] for i in elements), default=mp.mpf(1)) if len(index) == 1 else mp.inf
+        sides = [dict(zip(elements, corner, strict=True)) for corner in corners]
+        one_sided = [[self._quotients(index, step, side) for step in (0, 1)] for side in sides]
+        ratio = mp.inf  # of the steps, for a first derivative
+        if len(index) == 1:
+            larger, smaller = self._steps[index[0]]
+            ratio = larger / smaller
         slopes = []
         for j, value in enumerate(self.value(())):
-            if not self.math.finite(value):
+            if not mp.finite(value):
                 slopes.append(Slope("undefined", mp.nan, *central[j], (mp.nan, mp.nan)))
                 continue
-            slope = _classify(mp, central[j], [(far[j], near[j]) for far, near in sided], ratio)
+            slope = _classify(mp, central[j], [(far[j], near[j]) for far, near in one_sided], ratio)
             if slope.kind == "jump":
-                left, right = (self.value(((index[0], halves, 1),))[j] for halves in (-2, 2))  # one smaller step away
+                left, right = (self.value(((index[0], half_steps, 1),))[j] for half_steps in (-2, 2))  # one smaller step away
                 slope = slope._replace(sides=(left, right))
             slopes.append(slope)
         return slopes
 
 
-def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) -> Real | str | None:
+def _finite_difference(order: int, side: int) -> list[tuple[int, int]]:
+    """Return the terms of a finite difference, each a shift in half steps and a weight; ``side`` is 0 for a central difference."""
+    shifts = [2 * k - order if side == 0 else 2 * k * side for k in range(order + 1)]
+    weights = [(-1) ** (order - k) * floats.comb(order, k) * (side or 1) ** order for k in range(order + 1)]
+    return list(zip(shifts, weights, strict=True))
+
+
+def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) -> Any:
     """Return the limit of one-sided quotients with a larger and a smaller step, whose ratio is given.
 
-    It is nan outside of the domain, ``JUMP`` for quotients that grow like those of a jump, and ``None`` if there is none: not
+    It is nan outside of the domain, ``JUMP`` for quotients that grow like those of a jump, and ``UNCLEAR`` if there is none: not
     within 12 digits of each other, not shrinking by half (to 0), and not growing (to infinity) with one sign.
     """
     far, near = (quotient.value for quotient in quotients)
@@ -272,11 +284,11 @@ def _limit(mp: Arithmetic, quotients: tuple[Quotient, Quotient], ratio: Real) ->
     if abs(near) <= abs(far) / 2:
         return mp.mpf(0)
     if far and far * near < 0:
-        return None
+        return UNCLEAR
     growth = abs(near) / abs(far) if far else mp.inf
     if growth > ratio * 0.9:  # like 1/step, up to rounding
         return JUMP
-    return mp.sign(near) * mp.inf if growth > 1 else None
+    return mp.sign(near) * mp.inf if growth > 1 else UNCLEAR
 
 
 def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quotient]], ratio: Real) -> Slope:
@@ -289,16 +301,15 @@ def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quo
         return Slope(kind, value, *central, sides or (value, value))
 
     limits = [_limit(mp, pair, ratio) for pair in pairs]
-    inside = [not (limit is not None and not isinstance(limit, str) and mp.isnan(limit)) for limit in limits]
+    inside = [isinstance(limit, str) or not mp.isnan(limit) for limit in limits]  # the domain, on this side
     limits, pairs = list(itertools.compress(limits, inside)), list(itertools.compress(pairs, inside))
-    numbers = [limit for limit in limits if limit is not None and not isinstance(limit, str)]
     if not limits:
         return slope("undefined")
     if JUMP in limits:
         return slope("jump" if mp.isfinite(ratio) else "kink", sides=(-mp.inf, mp.inf))
-    if len(numbers) < len(limits):
+    if UNCLEAR in limits:
         return slope("unclear")
-    low, high = min(numbers), max(numbers)
+    low, high = min(limits), max(limits)
     if mp.isinf(low) or mp.isinf(high):
         return slope("smooth", low) if low == high else slope("kink", sides=(low, high))
     size = max(abs(low), abs(high)) * mp.mpf("1e-20")  # a smaller difference of the sides comes from the steps
@@ -310,8 +321,8 @@ def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quo
         # Either the quotient shrinks with the step, or the point is a corner at which both one-sided limits are 0.
         corner = not central.lost and abs(central.value) > max(abs(far.value) for far, _ in pairs) * 1000
         return slope("kink", sides=(low, high)) if corner else slope("smooth", mp.mpf(0))
-    if not everywhere:
-        return slope("smooth", numbers[0])
+    if not everywhere:  # at the end of the domain, only the one-sided quotients exist
+        return slope("smooth", limits[0])
     if abs(central.value - low) > max(size, high - low) * 1000 + central.noise:
         return slope("kink", sides=(low, high))
     return slope("smooth", central.value)
@@ -322,22 +333,23 @@ def _sides_agree(first: tuple[Real, Real], second: tuple[Real, Real]) -> bool:
     return all(a == b or abs(a - b) <= (abs(a) + abs(b)) / 100 for a, b in zip(first, second, strict=True))
 
 
-def _choose_confirmed(first: Slope, second: Slope) -> Slope:
-    """Choose between two results, the second of which was computed with more digits and smaller steps.
+def _choose_confirmed(first: Slope, finer: Slope) -> Slope:
+    """Choose between two results, the ``finer`` of which was computed with more digits and smaller steps.
 
-    If a derivative, or a difference between the two sides, is much smaller in the second result, it was a rounding error.
+    If a derivative, or a difference between the two sides, is much smaller in the finer result, it was a rounding error.
     """
     # A derivative that is still not larger than its rounding error is the 0 of its arithmetic.
-    central = second.central if abs(second.central) > second.noise else second.central * 0
+    central = finer.central if abs(finer.central) > finer.noise else finer.central * 0
     smooth = first._replace(kind="smooth", value=central, central=central, sides=(central, central))
-    if first.kind == second.kind == "jump":
-        return second
-    if first.kind == second.kind == "kink" and first.sides[0] < first.sides[1] and _sides_agree(first.sides, second.sides):
+    both_kinks = first.kind == finer.kind == "kink"
+    if first.kind == finer.kind == "jump":
+        return finer
+    if both_kinks and first.sides[0] < first.sides[1] and _sides_agree(first.sides, finer.sides):
         return first  # the central quotient of abs(x*(x - 1)) tends to 0
-    if second.kind == "smooth" and not central:
+    if finer.kind == "smooth" and not central:
         return smooth
-    if second.kind != "undefined" and abs(first.central) > 0 and abs(central) < abs(first.central) * 1e-60:
+    if finer.kind != "undefined" and abs(first.central) > 0 and abs(central) < abs(first.central) * 1e-60:
         return smooth
-    if first.kind == second.kind == "kink":  # with different sides, as rounding errors have: the mean is the derivative
-        return first if _sides_agree(first.sides, second.sides) else smooth._replace(value=(second.sides[0] + second.sides[1]) / 2)
-    return second
+    if both_kinks:  # if their sides differ, as those of rounding errors do, the mean is the derivative
+        return first if _sides_agree(first.sides, finer.sides) else smooth._replace(value=(finer.sides[0] + finer.sides[1]) / 2)
+    return finer

@@ -39,7 +39,7 @@ def mpmath_function(
         if mp.isinf(x) or (x and mp.mag(x) > MOST_EXPONENT):
             return mp.mpf(far(mp, x))
         value = getattr(mp, name)(x)
-        mp.note_lost_digits(value, x)
+        mp.note_lost_digits(value, x)  # tanh and erf, for example, tend to 1
         return value
 
     return function
@@ -62,8 +62,10 @@ def _trunc(mp: Arithmetic, x: Real) -> Real:
 def _quotient(mp: Arithmetic, x: Real, y: Plain, rounded: ScalarFunction, remainder: bool) -> Real:
     """Return x/y rounded by ``rounded``, or with ``remainder`` the rest x - y*rounded(x/y); a division by 0 is IEEE's."""
     divisor = mp.number(y).value
+    if not divisor and not remainder:
+        return mp.div(x, divisor).value
     if not divisor or not mp.finite(x) or mp.isnan(divisor):
-        return mp.nan if remainder or divisor else mp.div(x, divisor).value
+        return mp.nan
     whole = rounded(mp, x / divisor)
     return x - divisor * whole if remainder else whole
 

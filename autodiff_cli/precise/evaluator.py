@@ -62,7 +62,7 @@ class Precise(Tensor):
         return True
 
     def applied(self, primitive: Primitive, arguments: Sequence[Any]) -> Any:
-        """Apply a primitive to its operands (a list of arrays if it is ``of_sequence``) and then its plain arguments.
+        """Return the result of a primitive for its operands (a list of arrays if it is ``of_sequence``) and its plain arguments.
 
         Raises:
             NotPrecise: if the primitive does not have an arbitrary-precision implementation.
@@ -74,7 +74,7 @@ class Precise(Tensor):
         statics = [value.item() if isinstance(value, Tensor) and not value.shape else value for value in statics]
         if primitive.elementwise:
             return _element_by_element(self.math, primitive, [_as_array(value) for value in operands], statics)
-        cells = [None if value is None else _as_cells(self.math, value) for value in operands]
+        cells = [None if value is None else _as_cells(self.math, value) for value in operands]  # None: an operand that is missing
         forward = ARRAY_FUNCTIONS.get(primitive.name, primitive.forward)
         return tensor(self.math, _compute_or_refuse(primitive.name, forward, [*cells, *statics]))
 
@@ -97,12 +97,10 @@ class Precise(Tensor):
 def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
     """Convert the result of an operation to an arbitrary-precision tensor, or to an ordinary one for booleans and indices."""
     array = result if isinstance(result, np.ndarray) else as_cell(result)
-    if array.dtype != object:
-        return precise_tensor(math, array) if array.dtype.kind == "f" else tensor_on(array[()], None)
-    kinds = {type(cell) for cell in array.flat}
-    if kinds and kinds <= {bool, np.bool_}:
-        return tensor_on(array.astype(bool)[()], None)
-    return precise_tensor(math, array)
+    cell_types = {type(cell) for cell in array.flat} if array.dtype == object else set()
+    if cell_types and cell_types <= {bool, np.bool_}:
+        array = array.astype(bool)
+    return precise_tensor(math, array) if array.dtype.kind in "fO" else tensor_on(array[()], None)
 
 
 def precise_tensor(math: Arithmetic, values: object) -> Precise:
@@ -148,7 +146,10 @@ def _compute_or_refuse(
 
 @functools.cache
 def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return the function of mpmath numbers by a decomposition that is a text, which holds exactly; ``None`` for any other."""
+    """Return the function of mpmath numbers that evaluates the decomposition of a primitive; ``None`` if that is not a text.
+
+    A decomposition that is not a text, or is missing, does not hold exactly.
+    """
     text = primitive.decomposition
     if not isinstance(text, str):
         return None
@@ -168,7 +169,7 @@ def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[
     name = primitive.name
     if name == "pow" and primitive.arity == 1 and primitive.series != "power":  # the tensor is the exponent, not the base
         name = "power of a number"
-    function = primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)
+    function = primitive.precise or _FUNCTIONS.get(name) or _decomposition_function(primitive)  # the first that exists
     if function is None:
         raise NotPrecise(primitive.name)
     value = _compute_or_refuse(primitive.name, function, [math, *operands, *statics], _MPMATH_ERRORS)
@@ -184,34 +185,31 @@ def number_program(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a function that computes operands of a tape from mpmath numbers; it counts nothing, and does not simulate rounding.
 
-    Args:
-        math: the arithmetic.
-        variables: the variables of the tape, whose numbers the function takes.
-        operands: the operands.
+    The function takes a number for each of the ``variables`` of the tape.
     """
-    places: dict[Operand, int] = {variable: i for i, variable in enumerate(variables)}
-    constants: list[Any] = []
-    steps = [instruction for instruction in needed(operands) if instruction.primitive is not None]
-    places |= {step: len(variables) + i for i, step in enumerate(steps)}
+    constants: dict[int, Any] = {}
 
     def place(operand: Operand) -> int:
-        """Return the place of an operand among the values; store a constant, whose negative place counts from their end."""
+        """Return the place of an operand in the table of values, to which a constant is added."""
         operand = resolved(operand)
         if type(operand) is Instruction:
             return places[operand]
-        constants.insert(0, operand if isinstance(operand, bool) else math.mpf(operand))
-        return -len(constants)
+        number = len(places) + len(constants)
+        constants[number] = operand if isinstance(operand, bool) else math.mpf(operand)
+        return number
 
+    # The table of values, by place: the variables, the results of the steps, and then the constants.
+    steps = [instruction for instruction in needed(operands) if instruction.primitive is not None]
+    places: dict[Operand, int] = {instruction: i for i, instruction in enumerate([*variables, *steps])}
     calls = [(step.primitive, [place(operand) for operand in step.operands], step.statics) for step in steps]
     results = [place(operand) for operand in operands]
 
     def run(numbers: Sequence[Any]) -> list[Any]:
-        values = list(numbers)
-        for primitive, inputs, statics in calls:
+        values = {**constants, **dict(enumerate(numbers))}
+        for number, (primitive, inputs, statics) in enumerate(calls, len(variables)):
             assert primitive is not None
-            row = [values[i] if i >= 0 else constants[i] for i in inputs]
-            values.append(_computed_number(math, primitive, row, statics))
-        return [values[i] if i >= 0 else constants[i] for i in results]
+            values[number] = _computed_number(math, primitive, [values[i] for i in inputs], statics)
+        return [values[i] for i in results]
 
     return run
 
@@ -220,12 +218,12 @@ def _element_by_element(
     math: Arithmetic, primitive: Primitive, arrays: Sequence[NDArray[Any]], statics: Sequence[object]
 ) -> Tensor:
     """Return an elementwise primitive of numbers and booleans, broadcast; ``statics`` are its plain arguments, such as a slope."""
-    spread = np.broadcast_arrays(*arrays)
-    result = np.empty(spread[0].shape, object)
-    for i, row in enumerate(zip(*[cells.ravel() for cells in spread], strict=True)):
-        operands = [cell if isinstance(cell, (bool, np.bool_)) else math.number(cell).value for cell in row]
-        value = _computed_number(math, primitive, operands, statics)
-        if not isinstance(value, bool):
+    operands = np.broadcast_arrays(*arrays)
+    result = np.empty(operands[0].shape, object)
+    for i, cells in enumerate(zip(*[operand.ravel() for operand in operands], strict=True)):
+        numbers = [cell if isinstance(cell, (bool, np.bool_)) else math.number(cell).value for cell in cells]
+        value = _computed_number(math, primitive, numbers, statics)
+        if not isinstance(value, bool):  # only ``result`` simulates rounding
             value = Number(math, value) if primitive.name in _UNROUNDED else math.result(value)
         result.flat[i] = value
     return tensor(math, result)
@@ -245,9 +243,11 @@ class _TensorLog(TensorLog):
         tensor = super().as_tensor(value, node)
         if isinstance(value, Tensor) or not tensor.is_floating_point() or isinstance(tensor, Precise):
             return self.as_precise(tensor)
-        exact = precise_tensor(self.math, np.array(value, dtype=object))
-        if node is not None and self.entries and self.entries[-1][0] is tensor:  # the superclass has just listed it
-            self.entries[-1] = (exact, self.entries[-1][1])
+        exact = precise_tensor(self.math, np.array(value, dtype=object))  # of the value, as the float tensor has lost digits
+        if node is not None and self.entries:
+            listed, expression = self.entries[-1]
+            if listed is tensor:  # the superclass has just listed it
+                self.entries[-1] = (exact, expression)
         return exact
 
     def as_precise(self, tensor: Tensor) -> Tensor:
@@ -313,26 +313,28 @@ class PreciseEvaluator(Evaluator):
         """Return the value of a name; ``pi`` and ``e`` have many digits, and variables may be rounded when they are read."""
         value = super().name(node)
         text = node.children[0].text
-        if text in ("pi", "e") and type(value) is float and text not in self._scope and text not in self.names:
+        is_constant = type(value) is float and text not in self._scope and text not in self.names
+        if is_constant and text in ("pi", "e"):
             return Exact(self.math.result(+self.math.pi if text == "pi" else +self.math.e))  # + computes mpmath's constant
         if self.math.reading and isinstance(value, Precise):
             return precise_tensor(self.math, np.vectorize(self.math.read, otypes=[object])(value._data))
         return value
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function; one of plain numbers only is computed with many digits too, unlisted, and returns a plain number."""
+        """Return the result of a function; one of plain numbers, such as ``sqrt(2)``, is a plain number that stores many digits."""
         takes_numbers = op.tensors and not op.variadic and all(map(is_plain_number, (*arguments, *named.values())))
         if not takes_numbers or all(isinstance(value, bool) for value in arguments):
             return super().apply(op, arguments, named, node)
-        count = len(op.tensors)
-        with self.tensors.unlisted():
-            raised = [precise_tensor(self.math, v) if i < count and not isinstance(v, bool) else v for i, v in enumerate(arguments)]
-            result = super().apply(op, raised, named, node)
+        operands, options = arguments[: len(op.tensors)], arguments[len(op.tensors) :]
+        with self.tensors.unlisted():  # the tensors are not those of the program
+            tensors = [value if isinstance(value, bool) else precise_tensor(self.math, value) for value in operands]
+            result = super().apply(op, [*tensors, *options], named, node)
         return result.item() if isinstance(result, Tensor) and not result.shape else result
 
     def list_result(self, result: Any, node: Syntax) -> Any:
         """List a result in many digits and return it; both the result and what the superclass makes of it may be floats."""
-        listed = super().list_result(self.tensors.as_precise(result) if isinstance(result, Tensor) else result, node)
+        precise = self.tensors.as_precise(result) if isinstance(result, Tensor) else result
+        listed = super().list_result(precise, node)
         return self.tensors.as_precise(listed) if isinstance(listed, Tensor) else listed
 
     def keys(self, values: Iterable[Any]) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
@@ -63,12 +62,14 @@ class Reference:
         self._tree = evaluation.evaluator.tree
         self._shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
         self._constants = {name: leaf._data for name, leaf in evaluation.leaves.items() if name not in evaluation.variables}
-        ends = itertools.accumulate((math.prod(shape) for shape in self._shapes.values()), initial=0)
-        self.elements = dict(zip(self._shapes, itertools.starmap(range, itertools.pairwise(ends)), strict=True))
-        self._inputs = [float(x) for leaf in evaluation.variables.values() for x in np.ravel(leaf._data)]
+        self.elements: dict[str, range] = {}
+        self._inputs: list[float] = []  # the elements of all variables
+        for name, leaf in evaluation.variables.items():
+            self.elements[name] = range(len(self._inputs), len(self._inputs) + leaf.numel())
+            self._inputs += np.ravel(leaf._data).astype(float).tolist()
         self._order, self._digits = order, digits
         count = len(self._inputs)
-        if evaluations is None:  # about 4 for a slope, and 16 for a pair of elements
+        if evaluations is None:  # about 4 for a slope, and 16 for each of count*(count + 1)/2 pairs of elements
             evaluations = 4 * count if order == 1 else 8 * count * (count + 1)
         if count * evaluations > MOST_OPERATIONS:  # check before converting many inputs to arbitrary precision
             raise NotPrecise("an expression with this many numbers")
@@ -111,17 +112,18 @@ class Reference:
             parts = [value * float(weight) for value, weight in zip(values, np.ravel(weights), strict=True)]
             return [sum(parts, arithmetic.zero)]
 
-        other = copy.copy(self)
-        other.differences = Differences(evaluate, self._inputs, self._order, self._digits)
-        return other
+        reference = copy.copy(self)
+        reference.differences = Differences(evaluate, self._inputs, self._order, self._digits)
+        return reference
 
     def along(self) -> Differences:
-        """Return the derivatives by one number, at 0, that is added to all elements of the single variable."""
+        """Return the derivatives with respect to one number, at 0, that is added to all elements of the single variable."""
         if len(self._inputs) == 1:
             return self.differences
 
         def evaluate(arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:
-            return self._evaluate(arithmetic, [arithmetic.mpf(x) + inputs[0] for x in self._inputs])
+            (shift,) = inputs
+            return self._evaluate(arithmetic, [arithmetic.mpf(x) + shift for x in self._inputs])
 
         return Differences(evaluate, [0.0], self._order, self._digits)
 
@@ -131,15 +133,15 @@ class Reference:
         Raises:
             NotPrecise: if the expression cannot be evaluated in arbitrary precision.
         """
-        arithmetic = self.differences.math
+        arithmetic, text = self.differences.math, formula.strip()
 
         def compute() -> Tensor:
             program = self._program(arithmetic, self._inputs)
-            program.run()
-            names = {n: v for n, v in program.names.items() if isinstance(v, Tensor)}
-            other = PreciseEvaluator(formula.strip(), parse(formula.strip()), arithmetic, names)
-            other.functions.update(program.functions)
-            return other.output()
+            program.run()  # assigns the names of the program
+            tensors = {name: value for name, value in program.names.items() if isinstance(value, Tensor)}
+            evaluator = PreciseEvaluator(text, parse(text), arithmetic, tensors)
+            evaluator.functions.update(program.functions)
+            return evaluator.output()
 
         return _elements_and_shape(arithmetic, compute)
 

@@ -81,12 +81,15 @@ class Verified:
 
     def add(self, path: Path, value: ArrayLike) -> None:
         """Compare and add the value, a derivative, or the coefficients of a Taylor series; omit a derivative of several outputs."""
+        is_one_number = self._evaluation.gradient is not None or self._evaluation.output.numel() == 1  # or a weighted sum
         if path == ("value",):
             self._compare_and_add(path, value, self._reference.differences.values())
         elif path == COEFFICIENTS:
             self._add_coefficients(np.asarray(value))
-        elif self._evaluation.gradient is not None or self._evaluation.output.numel() == 1:  # a weighted sum, or one number
-            slopes = [self._differentiated.differences.slopes(index)[0] for index in self._differentiated.indices(path[1:])]
+        elif is_one_number:
+            _kind, *names = path
+            indices = self._differentiated.indices(names)
+            slopes = [self._differentiated.differences.slopes(index)[0] for index in indices]
             self._compare_and_add(path, value, map(_smooth_value, slopes))
 
     def add_tensors(self) -> None:
@@ -122,12 +125,13 @@ class Verified:
             return None
         with np.errstate(all="ignore"):
             rounded = self._dtype.type(float(exact))
-        if value == rounded and (rounded == 0 or np.isinf(rounded)):
+        if value == rounded and (rounded == 0 or np.isinf(rounded)):  # also of a number outside the range of floats
             return MOST_RIGHT
         if not np.isfinite(value) or mp.isinf(exact) or not exact:
             return 0.0
         error = abs(mp.mpf(float(value)) - exact) / abs(exact)
-        return MOST_RIGHT if not error else round(min(MOST_RIGHT, max(0.0, float(-mp.log10(error)))), 1)
+        digits = -float(mp.log10(error)) if error else MOST_RIGHT
+        return round(min(MOST_RIGHT, max(0.0, digits)), 1)
 
     def _exact_text(self, exact: Real) -> str:
         """Return a number in ``digits`` digits, with an exponent below 1e-5 and from 1e20 on; ``inf`` and ``nan`` as in Python."""
@@ -143,14 +147,15 @@ class Verified:
         """
         right = {path: right for path, right in self.right.items() if path[0] != "tensors"}
         texts = {path: text for path, text in self.texts.items() if path[0] not in ("tensors", "derivatives")}
-        return {"verified": _nested_dictionaries(right), **(_nested_dictionaries(texts) if self.digits is not None else {})}
+        replaced_floats = {} if self.digits is None else _nested_dictionaries(texts)
+        return {"verified": _nested_dictionaries(right), **replaced_floats}
 
     def rows(self) -> list[tuple[Path, tuple[int, ...], float | None, str | None]]:
-        """Return each scalar's path, index in the array, correct digits and text, both ``None`` if it does not exist."""
+        """Return each number's path, index in its array, correct digits and exact text, both ``None`` if it does not exist."""
         rows: list[tuple[Path, tuple[int, ...], Any, Any]] = []
-        for path, right in self.right.items():
-            cells, texts = np.array(right, dtype=object), np.array(self.texts[path], dtype=object)
-            rows += [(path, place, cells[place], texts[place]) for place in np.ndindex(*cells.shape)]
+        for path in self.right:
+            right, texts = np.array(self.right[path], dtype=object), np.array(self.texts[path], dtype=object)
+            rows += [(path, place, right[place], texts[place]) for place in np.ndindex(*right.shape)]
         return rows
 
     def lines(self) -> list[tuple[str, float | None, str | None]]:
@@ -173,27 +178,30 @@ class Verified:
 
     def beside(self, records: list[dict[str, object]]) -> list[dict[str, object]]:
         """Return copies of records with the correct digits of values and gradients, and with exact texts for the numbers."""
-        records = [dict(record) for record in records]
-        known = {_number_name(path): path for path in self.right if path[0] != "tensors"}
-        for record in records:
+        copies = [dict(record) for record in records]
+        paths = {_number_name(path): path for path in self.right if path[0] != "tensors"}
+        for record in copies:
             name = str(record["name"])
             if "grad" in record:  # a tensor, whose name may equal the name of a derivative
                 self.mark(record, "value", ("tensors", name))
                 self.mark(record, "grad", ("grad", name), "grad_right_digits")
-            else:
-                self.mark(record, "value", known.get(name, ()))  # the empty path is not known
-        return records
+            elif name in paths:
+                self.mark(record, "value", paths[name])
+        return copies
 
     def bare(self, kinds: Sequence[str]) -> list[str | None]:
-        """Return the texts of numbers in the order of bare output; ``grad`` adds higher derivatives, each mixed one once."""
-        names = list(self._evaluation.variables)
-        once = "grad" in kinds
-        paths = {*kinds, *(("hessian", "derivatives") if once else ())}
-        return [
-            text
-            for path, _, _, text in self.rows()
-            if path[0] in paths and not (once and path[0] == "hessian" and names.index(path[1]) > names.index(path[2]))
-        ]
+        """Return the exact texts of numbers of some kinds, in the order of bare output (``-q``).
+
+        With ``grad``, the higher derivatives follow, and of two equal mixed derivatives only the first.
+        """
+        order = {name: i for i, name in enumerate(self._evaluation.variables)}
+        with_higher = "grad" in kinds
+        texts = []
+        for (kind, *names), _place, _right, text in self.rows():
+            is_repeated = with_higher and kind == "hessian" and order[names[0]] > order[names[1]]
+            if not is_repeated and (kind in kinds or (with_higher and kind in ("hessian", "derivatives"))):
+                texts.append(text)
+        return texts
 
     def summary(self) -> str:
         """Return one line with the smallest number of correct digits of each array but the tensors, or ``none``."""
@@ -234,7 +242,7 @@ def _number_name(path: Path, place: tuple[int, ...] = ()) -> str:
     """Return the name of a number: ``value``, ``d_x``, ``d_x_y[0, 1]``, ``order 2 [1]``, or the name of a tensor."""
     kind, *names = path
     if path == COEFFICIENTS and place:
-        kind, place = f"order {place[0]}", place[1:]
-        return f"{kind} [{', '.join(map(str, place))}]" if place else kind
+        order, *element = place
+        return f"order {order} {element}" if element else f"order {order}"
     text = names[0] if kind == "tensors" else "_".join(["d", *names]) if names else kind
     return f"{text}[{', '.join(map(str, place))}]" if place else text

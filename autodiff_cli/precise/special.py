@@ -16,7 +16,7 @@ _MOST_BITS = 2000
 
 
 def _log_ndtr(mp: Arithmetic, x: Real) -> Real:
-    """Return log(ndtr(x)), for x <= -1000 from the asymptotic series of the tail, whose terms are small there."""
+    """Return log(ndtr(x)), for x <= -1000 from the asymptotic series of the tail, whose terms are small there (DLMF 7.12.1)."""
     if x > 0:
         return mp.log1p(-ndtr(mp, -x))
     if not mp.finite(x) or x > -1000:
@@ -33,10 +33,10 @@ def _log_ndtr(mp: Arithmetic, x: Real) -> Real:
 def _quantile(mp: Arithmetic, p: Real) -> Real:
     """Return the normal quantile of a probability of at most 1/2, by Newton's method on the logarithm of the probability."""
     target = mp.log(p)
-    x = -mp.sqrt(-2 * target) if target < -2 else mp.erfinv(2 * mp.mpf(float(p)) - 1) * mp.sqrt(2)
+    x = -mp.sqrt(-2 * target) if target < -2 else mp.erfinv(2 * mp.mpf(float(p)) - 1) * mp.sqrt(2)  # near the quantile
     for _ in range(200):
         value = _log_ndtr(mp, x)
-        slope = mp.context.exp(-x * x / 2 - value) / mp.sqrt(2 * mp.pi)
+        slope = mp.context.exp(-x * x / 2 - value) / mp.sqrt(2 * mp.pi)  # the density divided by ndtr(x)
         step = (value - target) / slope
         x -= step
         if abs(step) <= abs(x) * mp.eps * 64 + mp.eps * mp.eps:  # a few rounding errors, also at x = 0
@@ -50,7 +50,7 @@ def _ndtri(mp: Arithmetic, p: Real) -> Real:
         return -mp.inf if p == 0 else mp.inf if p == 1 else mp.nan
     if p == 0.5:
         return mp.zero
-    return _quantile(mp, p) if p < 0.5 else -_quantile(mp, 1 - p)
+    return _quantile(mp, p) if p < 0.5 else -_quantile(mp, 1 - p)  # by symmetry
 
 
 def _erfinv(mp: Arithmetic, x: Real) -> Real:
@@ -60,11 +60,11 @@ def _erfinv(mp: Arithmetic, x: Real) -> Real:
     if not x:
         return mp.zero
     if abs(x) < 0.5:  # near 0, the quantile of x/2 + 1/2 would lose digits by cancellation
-        y = mp.mpf(float(x))
+        y = mp.mpf(float(x))  # erfinv(x) is about x
         for _ in range(60):
-            step = (mp.erf(y) - x) * mp.sqrt(mp.pi) / 2 * mp.context.exp(y * y)
+            step = (mp.erf(y) - x) * mp.sqrt(mp.pi) / 2 * mp.context.exp(y * y)  # divided by the derivative of erf
             y -= step
-            if abs(step) <= abs(y) * mp.eps * 64:
+            if abs(step) <= abs(y) * mp.eps * 64:  # a few rounding errors
                 break
         return y
     return -mp.sign(x) * _quantile(mp, (1 - abs(x)) / 2) / mp.sqrt(2)
@@ -78,7 +78,10 @@ def _hazard(mp: Arithmetic, x: Real) -> Real:
 
 
 def _asymptotic(mp: Arithmetic, z: Real, sign: int) -> Real:
-    """Return the sum of (-sign)**k*(1/2)_k/z**(2*k + 1), with Pochhammer's symbol (1/2)_k, for large z."""
+    """Return the sum of (-sign)**k*(1/2)_k/z**(2*k + 1), with Pochhammer's symbol (1/2)_k, for large z (see ``_is_far``).
+
+    For sign 1 it is sqrt(pi)*erfcx(z), and for sign -1 twice Dawson's integral (DLMF 7.12.1).
+    """
     total = term = 1 / z
     for k in range(10000):
         term *= -sign * (k + mp.mpf(1) / 2) / (z * z)
@@ -108,7 +111,7 @@ def _dawsn(mp: Arithmetic, x: Real) -> Real:
 
 
 def _wofz(mp: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
-    """Return a part of the Faddeeva function exp(-z**2)*erfc(-i*z) at z = x + i*y."""
+    """Return the real or the imaginary part of the Faddeeva function exp(-z**2)*erfc(-i*z) at z = x + i*y."""
     if not (mp.finite(x) and mp.finite(y)):
         raise NotPrecise("the Faddeeva function at infinity")
     z = mp.mpc(x, y)
@@ -121,7 +124,7 @@ def _wofz(mp: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
     else:
         with mp.extraprec(2 * int(abs(z) * abs(z)) + 20):  # bits that 1 - erf loses
             value = mp.context.exp(-z * z) * (1 - mp.erf(mp.mpc(y, -x)))  # erfc of mpmath takes longer
-    return +value.imag if imaginary else +value.real
+    return +value.imag if imaginary else +value.real  # + rounds
 
 
 def _voigt(mp: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:
@@ -149,8 +152,10 @@ def _gamma(mp: Arithmetic, x: Real) -> Real:
     """Return gamma(x), from its logarithm for large x, and nan at negative poles."""
     if x > 1e6:
         return mp.exp(_lgamma(mp, x))
+    if x == 0:
+        return mp.inf
     exists = not (mp.isnan(x) or x == -mp.inf or _is_pole(mp, x))
-    return mp.gamma(x) if exists else mp.inf if x == 0 else mp.nan
+    return mp.gamma(x) if exists else mp.nan
 
 
 def _digamma(mp: Arithmetic, x: Real) -> Real:
@@ -166,7 +171,10 @@ def _polygamma(mp: Arithmetic, x: Real, n: int) -> Real:
 
 
 def _zeta(mp: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
-    """Return the derivative of the given order in x of the zeta function, where mpmath does not take long."""
+    """Return the derivative of the given order in x of the Hurwitz zeta function sum((k + q)**-x), where mpmath does not take long.
+
+    It is infinite at x = 1, and nan below unless q is 1 (Riemann's function).
+    """
     if x < -1e3 or (x > 1e3 and q != 1):  # mpmath takes seconds
         raise NotPrecise("zeta")
     exists = (x > 1 and q > 0) or (x < 1 and q == 1)
@@ -182,9 +190,11 @@ def _beta(mp: Arithmetic, a: Real, b: Real) -> Real:
 
 
 def _expi(mp: Arithmetic, x: Real) -> Real:
-    """Return the exponential integral Ei(x), with its limits at 0 and infinity, unless abs(x) >= 2**20."""
-    if not x or not mp.finite(x):
-        return -mp.inf if not x else x if x > 0 else -mp.zero if x < 0 else mp.nan
+    """Return the exponential integral Ei(x), with its limits at 0 (-inf), inf (inf) and -inf (0); refuse abs(x) >= 2**20."""
+    if not x:
+        return -mp.inf
+    if not mp.finite(x):
+        return mp.nan if mp.isnan(x) else x if x > 0 else mp.zero
     if mp.mag(x) > 20:
         raise NotPrecise("expi")
     return mp.ei(x)
@@ -196,7 +206,9 @@ def _lambertw(mp: Arithmetic, x: Real, k: int) -> Real:
         return mp.mpf(-1)  # the float nearest to the branch point is below it
     if not (x * mp.e >= -1 and (k == 0 or x <= 0)):
         return mp.nan
-    return x if mp.isinf(x) else -mp.inf if k and not x else mp.re(mp.lambertw(x, k))
+    if mp.isinf(x):
+        return x
+    return -mp.inf if k and not x else mp.re(mp.lambertw(x, k))
 
 
 # The incomplete gamma and beta functions.  Power series with positive terms; the precision covers what the differences from 1 lose.
@@ -227,18 +239,18 @@ def _gammainc(mp: Arithmetic, a: Real, x: Real, upper: bool = False) -> Real:
     if not (a >= 0 and x >= 0) or not (a or x):
         return mp.nan
     if not a or not x or mp.isinf(x):
-        below = 1 if x else 0  # everything is below x for a = 0 or an infinite x
-        return mp.mpf(1 - below if upper else below)
+        lower = 1 if x else 0  # everything is below x for a = 0 or an infinite x
+        return mp.mpf(1 - lower if upper else lower)
     if mp.isinf(a):
         raise NotPrecise("gammainc")
 
     def compute() -> Real:
         factor = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
-        below = factor * _sum_of_series(mp, lambda k: x / (a + k + 1), "gammainc")
-        return 1 - below if upper else below
+        lower = factor * _sum_of_series(mp, lambda k: x / (a + k + 1), "gammainc")
+        return 1 - lower if upper else lower
 
-    # The upper function is larger than about a*exp(-x).
-    return _with_bits(mp, 1.5 * x + 2 * abs(mp.mag(a)) + abs(mp.mag(x)), compute, "gammainc")
+    lost = 1.5 * x + 2 * abs(mp.mag(a)) + abs(mp.mag(x))  # by 1 - lower, as the upper function is larger than about a*exp(-x)
+    return _with_bits(mp, lost, compute, "gammainc")
 
 
 def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
@@ -253,6 +265,7 @@ def _betainc(mp: Arithmetic, a: Real, b: Real, x: Real) -> Real:
     # The function is not smaller than the first term of its series, so these bits and a half more cover its difference from 1.
     first = _with_bits(mp, 4 * sizes, lambda: _log_of_first_term(mp, a, b, x), "betainc")
     lost = abs(first) * 1.5 + 2 * sizes
+    # The series converges fast for small x; I_x(a, b) is 1 - I_{1-x}(b, a).
     compute = partial(_beta_series, mp, a, b, x) if x < 0.5 else lambda: 1 - _beta_series(mp, b, a, 1 - x)
     return _with_bits(mp, lost, compute, "betainc")
 
@@ -272,7 +285,7 @@ def _tanhshrink(mp: Arithmetic, x: Real, t: Real) -> Real:
     """Return x - tanh(x), with the digits that the difference loses near 0."""
     if not x or not mp.finite(x):
         return x
-    lost = max(0, -2 * mp.mag(x))
+    lost = max(0, -2 * mp.mag(x))  # in bits: the difference is about x**3/3
     return _with_bits(mp, lost, lambda: x - (mp.tanh(x) if mp.mag(x) < MOST_EXPONENT else mp.sign(x)), "tanhshrink")
 
 
