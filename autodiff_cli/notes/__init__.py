@@ -40,29 +40,26 @@ _NAMES = {
 
 
 def notes_on(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: bool = True) -> list[Note]:
-    """Return the notes on one evaluation.
+    """Return the notes on an evaluation whose derivatives, up to an order, are ``numbers``.
 
-    Args:
-        evaluation: the evaluation.
-        numbers: the derivatives, each with its name in messages.
-        order: the highest order of the derivatives.
-        shows_value: whether the value is displayed; if not, notes on its digits are omitted.
+    If the value is not displayed (``shows_value``), notes on its digits are omitted.
     """
     with np.errstate(all="ignore"), enable_grad():
-        highest = order if numbers and evaluation.variables else 0
-        lost, infinite = [], []
-        if not is_accurate(evaluation, highest, shows_value):
+        highest_order = order if numbers and evaluation.variables else 0
+        lost, nonfinite = [], []
+        if not is_accurate(evaluation, highest_order, shows_value):
             notes_on_digits = named("autodiff_cli.notes.lost_digits:lost_digit_notes")
-            lost = _notes_or_none(notes_on_digits, evaluation, numbers, order, shows_value)
+            lost = _notes_unless_failed(notes_on_digits, evaluation, numbers, order, shows_value)
         # The search for kinks would mistake an overflow or underflow for a kink.
         leaves_range = any(remark["kind"] in ("overflow", "underflow") for remark in lost)
-        kinks = _notes_or_none(_kink_notes, evaluation, order) if numbers and not leaves_range else []
-        displayed = [evaluation.output._data, *(value for _, value in numbers if value is not None)]
+        kinks = _notes_unless_failed(_kink_notes, evaluation, order) if numbers and not leaves_range else []
+        displayed = [evaluation.output._data, *(value for _name, value in numbers if value is not None)]
         if not all(np.isfinite(value).all() for value in displayed):
-            of_value = named("autodiff_cli.notes.nonfinite_value:nonfinite_value_notes")
-            of_derivatives = named("autodiff_cli.notes.nonfinite_derivative:nonfinite_derivative_notes")
-            infinite = _notes_or_none(of_value, evaluation) + _notes_or_none(of_derivatives, evaluation, numbers, order)
-    return [*kinks, *infinite, *lost]
+            on_value = named("autodiff_cli.notes.nonfinite_value:nonfinite_value_notes")
+            on_derivatives = named("autodiff_cli.notes.nonfinite_derivative:nonfinite_derivative_notes")
+            nonfinite += _notes_unless_failed(on_value, evaluation)
+            nonfinite += _notes_unless_failed(on_derivatives, evaluation, numbers, order)
+    return [*kinks, *nonfinite, *lost]
 
 
 def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
@@ -75,8 +72,8 @@ def _kink_notes(evaluation: Evaluation, order: int) -> list[Note]:
     return kink_notes(evaluation, candidates, order)
 
 
-def _notes_or_none(function: Callable[..., list[Note]], *arguments: Any) -> list[Note]:
-    """Return the notes of one kind that a function computes, or an empty list if it fails."""
+def _notes_unless_failed(function: Callable[..., list[Note]], *arguments: Any) -> list[Note]:
+    """Return the notes that a function computes, few of each kind, or an empty list if it fails: the answer does not need them."""
     try:
         return _few_of_each_kind(function(*arguments))
     except AutodiffError:  # an operation fails near the point, or a matrix is numerically singular
@@ -88,17 +85,18 @@ def _notes_or_none(function: Callable[..., list[Note]], *arguments: Any) -> list
 
 
 def _few_of_each_kind(notes: list[Note]) -> list[Note]:
-    """Return the first notes of each kind, at most one for each place, and a note with the number of omitted notes."""
+    """Return the first notes of each kind, at most one for each place and order, and notes with the numbers of omitted notes."""
     result: list[Note] = []
-    omitted: dict[str, int] = {}
-    places: dict[str, set[tuple[int, ...] | None]] = {}
+    omitted: dict[str, int] = {}  # the number of omitted notes, by kind
+    places: dict[str, set[tuple[int, ...] | None]] = {}  # those of the notes in ``result``, by kind
     for remark in notes:
-        known = places.setdefault(remark["kind"], set())
-        place = None if remark["span"] is None else (*remark["span"], remark.get("order"))
-        if place in known or len(known) >= MOST_OF_A_KIND:  # a function that is called several times may repeat its notes
-            omitted[remark["kind"]] = omitted.get(remark["kind"], 0) + 1
+        kind, span = remark["kind"], remark["span"]
+        places_of_kind = places.setdefault(kind, set())
+        place = None if span is None else (*span, remark.get("order"))
+        if place in places_of_kind or len(places_of_kind) >= MOST_OF_A_KIND:  # a function that is called twice may repeat its notes
+            omitted[kind] = omitted.get(kind, 0) + 1
         else:
-            known.add(place)
+            places_of_kind.add(place)
             result.append(remark)
     if not omitted:
         return result

@@ -76,9 +76,10 @@ def find_digit_losses(trace: Trace, output: Tensor, dtype: str) -> tuple[list[Di
     for step in trace:
         if type(step.result) is Tensor or isinstance(step.result, float):
             errors.add(step)
-    is_number = id(output) not in errors.results and not output.shape  # the result of the program was a Python number
-    error = errors.error(float(output._data) if is_number else output)
-    return errors.losses, bool(np.any(error)) and bool(np.any(_relative_error(error, output._data) > errors.limit))
+    is_python_number = id(output) not in errors.results and not output.shape  # it became a tensor after the last step
+    output_error = errors.error(float(output._data) if is_python_number else output)
+    output_lost = np.any(output_error) and np.any(_relative_error(output_error, output._data) > errors.limit)
+    return errors.losses, bool(output_lost)
 
 
 def _is_large(step: Step) -> bool:
@@ -94,7 +95,7 @@ class _Errors:
         self.limit = 1 / math.sqrt(self._eps)  # above this relative error, less than half of the digits are correct
         self.losses: list[DigitLoss] = []
         self._of_tensors: dict[int, Error] = {}  # by the id of the tensor
-        self._of_numbers: dict[float, float] = {}
+        self._of_numbers: dict[float, float] = {}  # by the number, which has no identity: the largest error of equal ones
         self.results = {id(step.result) for step in trace}
 
     def error(self, value: object) -> Error:
@@ -104,27 +105,30 @@ class _Errors:
         return self._of_numbers.get(value, 0.0) if isinstance(value, float) else 0.0
 
     def add(self, step: Step) -> None:
-        """Add the error of a result, a float or a tensor of floats that is new, and the step to ``losses`` if it lost digits."""
+        """Add the error of the result of a step, and the step to ``losses`` if it lost digits.
+
+        A tensor that is not of floats, or that has an error already, is left out.
+        """
         op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of_tensors):
             return
         if op is not None and is_pointwise(step):
-            error, before = self._pointwise_error(step, op)
+            error, error_before = self._pointwise_error(step, op)
         elif op is not None and op.name in ("sum", "mean"):
-            error, before = self._sum_error(step, op.name == "mean")
+            error, error_before = self._sum_error(step, op.name == "mean")
         else:
-            error, before = self._other_error(step)
-        self._add_loss(step, error, before)
+            error, error_before = self._other_error(step)
+        self._add_loss(step, error, error_before)
         if type(result) is Tensor:
             self._of_tensors[id(result)] = error
         else:
             self._of_numbers[result] = max(float(np.max(error)), self._of_numbers.get(result, 0.0))
 
-    def _add_loss(self, step: Step, error: Error, before: Error) -> None:
-        """Add a step to ``losses`` if its error is above the limit where that of its arguments, ``before``, is not."""
+    def _add_loss(self, step: Step, error: Error, error_before: Error) -> None:
+        """Add a step to ``losses`` if its relative error is above the limit where that of its arguments is not."""
         numbers = np.asarray(raw(step.result), np.float64)
         relative = np.broadcast_to(_relative_error(error, numbers), numbers.shape)
-        mask = (relative > self.limit) & (before <= self.limit)
+        mask = (relative > self.limit) & (error_before <= self.limit)
         if mask.any():
             worst = int(np.argmax(np.where(mask, relative, -1.0)))
             digits = digits_lost(float(np.ravel(relative)[worst]) * self._eps, self._total_digits)
@@ -137,13 +141,13 @@ class _Errors:
         errors = {key: self.error(value) for key, value in step.slots if _is_operand(op, key) and np.any(self.error(value))}
         result = np.asarray(raw(step.result), np.float64)
         total = np.where(op.name in EXACT, 0.0, 0.5 * np.abs(result))  # the rounding of the result
-        before = np.zeros(result.shape)
+        error_before = np.zeros(result.shape)
         unit = _SCALE * self._eps
-        for key, error in errors.items():
+        for key, error in errors.items():  # move each argument by its error, and see how far the result moves
             effect = np.abs(_moved_result(step, values, key, unit * error) - result) / unit
             total = total + np.where(np.isfinite(effect), effect, 0.0)
-            before = np.maximum(before, _relative_error(error, np.asarray(values[key], np.float64)))
-        return np.where(np.isfinite(result), total, 0.0), before
+            error_before = np.maximum(error_before, _relative_error(error, np.asarray(values[key], np.float64)))
+        return np.where(np.isfinite(result), total, 0.0), error_before
 
     def _other_error(self, step: Step) -> tuple[Error, float]:
         """Return the error of the result of a step that is not pointwise, and the largest relative error of its arguments.
@@ -151,23 +155,27 @@ class _Errors:
         Joins and selections propagate absolute errors; other steps preserve the relative error.
         """
         op = step.op
-        values = [value for value in flat_inputs(step) if np.any(self.error(value))]
-        errors = [(self.error(value), np.asarray(raw(value), np.float64)) for value in values]
-        before = max((float(np.max(_relative_error(error, value), initial=0.0)) for error, value in errors), default=0.0)
+        inputs = [value for value in flat_inputs(step) if np.any(self.error(value))]
+        absolute = [float(np.max(self.error(value), initial=0.0)) for value in inputs]
+        relative = [_relative_error(self.error(value), np.asarray(raw(value), np.float64)) for value in inputs]
+        error_before = max((float(np.max(errors, initial=0.0)) for errors in relative), default=0.0)
         if op is None or op.section in ("shape", "views", "creation", "reduce"):
-            return np.float64(max((float(np.max(error, initial=0.0)) for error, _ in errors), default=0.0)), before
-        relative = before if before < math.inf else 0.0
-        return (relative + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), before
+            return np.float64(max(absolute, default=0.0)), error_before
+        propagated = error_before if error_before < math.inf else 0.0
+        return (propagated + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), error_before
 
     def _sum_error(self, step: Step, is_mean: bool) -> tuple[Error, float]:
-        """Return the error of a sum or a mean, and the largest relative error of its argument."""
+        """Return the error of a sum or a mean, and the largest relative error of its argument.
+
+        It is the mean of the errors and of the roundings of the terms, times the number of terms of each sum.
+        """
         x = next(iter(flat_inputs(step)))
-        values, count = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
-        before = float(np.max(_relative_error(self.error(x), values), initial=0.0))
+        values, sums = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
+        error_before = float(np.max(_relative_error(self.error(x), values), initial=0.0))
         if not values.size:
-            return np.float64(0.0), before
+            return np.float64(0.0), error_before
         mean_error = float(np.max(self.error(x), initial=0.0)) + 0.5 * float(np.mean(np.abs(values)))
-        return np.float64(mean_error * (1 if is_mean else values.size / count)), before
+        return np.float64(mean_error * (1 if is_mean else values.size / sums)), error_before
 
 
 def _is_operand(op: FunctionInfo, key: Key) -> bool:
@@ -182,13 +190,13 @@ def _relative_error(error: Error, values: ArrayLike) -> Array:
 
 
 def _moved_result(step: Step, values: Mapping[Key, Any], moving: Key, distance: Error) -> Array:
-    """Return the result of a pointwise operation on ``values``, of which the argument ``moving`` is moved by a distance."""
-    arguments = {}
+    """Return the result of a pointwise operation on ``values``, of which the one with the key ``moving`` is moved by a distance."""
+    arguments = dict(step.slots)
     for key, value in step.slots:
         number = values[key] + distance if key == moving else values[key]
         if type(value) is Tensor:
             arguments[key] = new_tensor(np.array(number)[()])
-        else:
-            arguments[key] = number if key == moving else value
-    moved: Array = raw(step.again(arguments))
-    return moved
+        elif key == moving:
+            arguments[key] = number
+    result: Array = raw(step.again(arguments))
+    return result

@@ -47,12 +47,12 @@ class _Effect(NamedTuple):
     jump: tuple[float, float] | None
 
 
-def kink_notes(evaluation: Evaluation, switches: list[Switch], order: int) -> list[Note]:
-    """Return the notes on kinks for derivatives up to the given order, at steps that switch branches."""
+def kink_notes(evaluation: Evaluation, candidates: list[Switch], order: int) -> list[Note]:
+    """Return the notes on kinks for derivatives up to the given order, at those of the steps that switch branches."""
     effects: dict[str, _Effect] = {}  # the effect along the first affected line of each variable
-    for effect in _effects(evaluation, switches, order):
+    for effect in _effects(evaluation, candidates, order):
         effects.setdefault(effect.line.name, effect)
-    return _notes_by_variables(evaluation, switches, effects)
+    return _notes_by_variables(evaluation, candidates, effects)
 
 
 def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
@@ -63,24 +63,25 @@ def discontinuity(evaluation: Evaluation) -> Discontinuity | None:
         scalars = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in evaluation.variables.items() if not leaf.shape]
         return Discontinuity("undefined", ", ".join(scalars) or "the point")
     candidates = switches(evaluation, 1)
-    for line, _, jump in _effects(evaluation, candidates, 1) if candidates else ():
+    if not candidates:
+        return None
+    for line, _changes, jump in _effects(evaluation, candidates, 1):
         if jump is not None:
             return Discontinuity("jump", f"{element_name(line.name, line.element)} = {number_text(line.value)}", *jump)
-    return exact_jump(evaluation) if candidates else None
+    return exact_jump(evaluation)
 
 
 def _effects(evaluation: Evaluation, switches: list[Switch], order: int) -> Iterator[_Effect]:
     """Yield the effect of switches along each line of a variable on which there is one, at far points if rounding hides it."""
     from autodiff_cli.notes.one_sided_limits import changes, far_changes, nearest  # most expressions do not have switches
 
-    eps, highest = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)
+    eps, highest_order = float(np.finfo(evaluation.dtype).eps), min(order, MOST_ORDER)
     for line in _lines(evaluation, switches):
-        result = _Effect(line, *changes(line, highest, eps))
-        has_effect = result.changes or result.jump is not None
-        if not has_effect and _still_switches(line.steps(nearest(line, eps)), switches, order):
-            result = _Effect(line, *far_changes(line, highest, eps))
-        if result.changes or result.jump is not None:
-            yield result
+        differences, jump = changes(line, highest_order, eps)
+        if not differences and jump is None and _still_switches(line.steps(nearest(line, eps)), switches, order):
+            differences, jump = far_changes(line, highest_order, eps)
+        if differences or jump is not None:
+            yield _Effect(line, differences, jump)
 
 
 def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:
@@ -93,10 +94,13 @@ def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:
 
 
 def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
-    """Yield a line along each element of each variable; for a large variable, only along elements at which a step switches."""
+    """Yield a line along each element of each variable that switches depend on, for each element of the output.
+
+    Of a large variable, only elements at which a step switches are examined, or the first one if that is not known.
+    """
     from autodiff_cli.notes.one_sided_limits import Line
 
-    along: list[tuple[str, tuple[int, ...]]] = []
+    variable_elements: list[tuple[str, tuple[int, ...]]] = []
     for name, leaf in evaluation.variables.items():
         masks = [switch.mask for switch in switches if name in switch.variables]
         if not masks:
@@ -104,14 +108,14 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
         if leaf.numel() <= MOST_LINES:
             elements = list(np.ndindex(leaf.shape))
         else:
-            fitting = [mask for mask in masks if mask.shape == leaf.shape]
-            elements = [first_true_index(mask) for mask in fitting] or [(0,) * leaf.ndim]
-        along += [(name, element) for element in elements]
+            own_masks = [mask for mask in masks if mask.shape == leaf.shape]
+            elements = [first_true_index(mask) for mask in own_masks] or [(0,) * leaf.ndim]
+        variable_elements += [(name, element) for element in elements]
     output = evaluation.output
-    places: list[tuple[int, ...] | None] = [None]
+    places: list[tuple[int, ...] | None] = [None]  # of the output; ``None`` for the scalar that is differentiated
     if output.shape and evaluation.gradient is None:
         places = list(itertools.islice(np.ndindex(output.shape), MOST_LINES))
-    for (name, element), place in itertools.islice(itertools.product(along, places), MOST_LINES_AND_PLACES):
+    for (name, element), place in itertools.islice(itertools.product(variable_elements, places), MOST_LINES_AND_PLACES):
         yield Line(evaluation, name, element, place)
 
 
@@ -135,17 +139,21 @@ def _notes_by_variables(evaluation: Evaluation, switches: list[Switch], effects:
 def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
     """Return the switches whose gradient is not 0; if there are none, as for comparisons, return all switches."""
     trace, gradients = step_gradients(evaluation)
-    result = []
+    affected = []
     for switch in group:
         gradient = gradients.get(id(trace[switch.number].result))
-        nonzero = np.zeros((), bool) if gradient is None else gradient != 0
-        if np.any(switch.mask & (nonzero if nonzero.shape == switch.mask.shape else np.any(nonzero))):
-            result.append(switch)
-    return result or group
+        if gradient is not None:
+            is_elementwise = gradient.shape == switch.mask.shape
+            nonzero = gradient != 0 if is_elementwise else np.any(gradient != 0)
+            affected += [switch] if np.any(switch.mask & nonzero) else []
+    return affected or group
 
 
 def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.floating] | None]]:
-    """Repeat an evaluation whose graph is freed, and return the new trace and the gradients, keyed by the id of the result."""
+    """Repeat an evaluation whose graph is freed, and return its trace and the gradients of the results of steps, by their ids.
+
+    The gradient is ``None`` for a result that the output does not depend on.
+    """
     evaluator = evaluation.again()
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
@@ -161,7 +169,10 @@ def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.
 
 
 def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
-    """Return the note, of the lowest order that differs, on steps that switch along the same variables with these effects."""
+    """Return the note on steps that switch along the same variables, with the effect along a line of each of these variables.
+
+    It describes the derivatives of the lowest order that differ.
+    """
     switch = group[0]
     op = switch.step.op
     assert op is not None
@@ -169,46 +180,47 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
     where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
     lowest = min([change.order for effect in effects for change in effect.changes], default=1)
     changes = [next((change for change in effect.changes if change.order == lowest), None) for effect in effects]
-    source = _convention_source(op.convention) if lowest == 1 else ""
-    shown = [(effect, change) for effect, change in zip(effects, changes, strict=True) if change is not None or effect.jump]
-    texts = [_effect_text(evaluation, effects, *pair, lowest, source if i == 0 else None) for i, pair in enumerate(shown)]
+    named = len(evaluation.variables) > 1 or any(effect.line.element for effect in effects)  # a single scalar has no name in a note
+    texts: list[str] = []
+    for effect, change in zip(effects, changes, strict=True):
+        if change is None and not effect.jump:
+            continue
+        by = f" with respect to {_variable_text(evaluation, effect.line, change)}" if named else ""
+        source = _convention_source(op.convention) if lowest == 1 else ""
+        subject = f"{by.strip()} it" if texts else f"the {note_phrases.derivative_phrase(lowest)} used{by}"
+        derivative = f"{subject} is {number_text(_used_derivative(effect, change))}{'' if texts else source}"
+        texts.append(f"{derivative}{', ' if len(effects) > 1 else '; '}{_sides_text(effect, change)}")
     one_sided = any(change is not None and change.one_sided for change in changes)  # as sqrt(x) at 0, the end of a domain
     kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
     return note(kind, f"{where}: {'; '.join(texts)}", switch.step.tree.span, order=lowest)
 
 
-def _effect_text(
-    evaluation: Evaluation, effects: list[_Effect], effect: _Effect, change: Change | None, order: int, source: str | None
-) -> str:
-    """Return the derivative used along the line of ``effect``, and those on both sides, unless ``change`` is ``None``, at a jump.
+def _used_derivative(effect: _Effect, change: Change | None) -> float:
+    """Return the derivative that the answer contains: of a ``change``, or the first derivative at a jump without a change."""
+    if change is not None:
+        return change.used
+    _value, slope = effect.line.values_and_derivatives(0.0, 1)
+    return float(slope[0])
 
-    ``source`` is that of the convention; ``None`` continues a text.
-    """
-    line, _, jump = effect
-    several = len(evaluation.variables) > 1 or any(each.line.element for each in effects)
-    by = f" with respect to {_variable_text(evaluation, line, change)}" if several else ""
-    number = number_text(change.used if change is not None else float(line.values_and_derivatives(0.0, 1)[1][0]))
-    begin = (
-        f"{by.strip()} it is {number}"
-        if source is None
-        else f"the {note_phrases.derivative_phrase(order)} used{by} is {number}{source}"
-    )
-    jumps = "" if jump is None else f"the value jumps from {number_text(jump[0])} to {number_text(jump[1])}"
-    sides = "; ".join(text for text in (_limits_text(change), jumps) if text)
-    return f"{begin}{', ' if len(effects) > 1 else '; '}{sides}"
+
+def _sides_text(effect: _Effect, change: Change | None) -> str:
+    """Return what differs on both sides of a kink: the derivatives, unless ``change`` is ``None``, and the values at a jump."""
+    jump = "" if effect.jump is None else "the value jumps from {} to {}".format(*map(number_text, effect.jump))
+    return "; ".join(text for text in (_limits_text(change), jump) if text)
 
 
 def _place_text(evaluation: Evaluation, switch: Switch) -> str:
     """Return the description of a switch, such as ``abs at x - 2 = 0``, with its elements if there are several."""
     step, mask = switch.step, switch.mask
     assert step.op is not None
-    one_by_one = is_pointwise(step) or "reduction" in step.op.parameters
-    if one_by_one:  # the mask of a loss may have the shape of a single argument
+    is_elementwise = is_pointwise(step) or "reduction" in step.op.parameters
+    if is_elementwise:  # the mask of a loss may have the shape of a single argument
         shapes = [value.shape for value in flat_inputs(step) if type(value) is Tensor]
         mask = np.broadcast_to(mask, np.broadcast_shapes(np.shape(mask), *shapes))
-    texts = note_phrases.argument_texts(step, first_true_index(mask), mask.shape, one_by_one, evaluation.expression, number_text)
+    first = first_true_index(mask)
+    texts = note_phrases.argument_texts(step, first, mask.shape, is_elementwise, evaluation.expression, number_text)
     phrases = list(texts.values())
-    if not phrases:
+    if not phrases:  # without texts of the arguments, the point describes the place
         leaves = [(name, evaluation.leaves[name]) for name in evaluation.variables if name in switch.variables]
         phrases = [f"{name} = {number_text(float(leaf._data))}" for name, leaf in leaves if not leaf.shape]
     at = f" at {', '.join(phrases)}" if phrases else ""
@@ -216,17 +228,13 @@ def _place_text(evaluation: Evaluation, switch: Switch) -> str:
 
 
 def _variable_text(evaluation: Evaluation, line: Line, change: Change | None) -> str:
-    """Return the variable of a first derivative, or both variables of a second derivative."""
+    """Return the variable of a derivative, or both variables of a second derivative, whose ``component`` numbers the second."""
     name = element_name(line.name, line.element)
     if change is None or change.order != 2:
         return name
-    index = change.component
-    for other, leaf in evaluation.variables.items():
-        if index < leaf.numel():
-            second = element_name(other, tuple(int(i) for i in np.unravel_index(index, leaf.shape)) if leaf.shape else ())
-            return name if second == name else f"{name} and {second}"
-        index -= leaf.numel()
-    return name
+    elements = [element_name(other, place) for other, leaf in evaluation.variables.items() for place in np.ndindex(leaf.shape)]
+    second = elements[change.component]
+    return name if second == name else f"{name} and {second}"
 
 
 def element_name(name: str, element: tuple[int, ...]) -> str:
@@ -240,15 +248,20 @@ def _limits_text(change: Change | None) -> str:
         return ""
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):  # as printed
         return f"from both sides it is {number_text(change.left)}"
+    if not (math.isnan(change.left) or math.isnan(change.right)):
+        return f"from the left it is {number_text(change.left)}, from the right {number_text(change.right)}"
     left, right = ("does not exist" if math.isnan(side) else f"is {number_text(side)}" for side in (change.left, change.right))
-    both_exist = left.startswith("is ") and right.startswith("is ")
-    return f"from the left it {left}, from the right {right.removeprefix('is ') if both_exist else f'it {right}'}"
+    return f"from the left it {left}, from the right it {right}"
 
 
 def _convention_source(convention: str) -> str:
-    """Return the source of a convention, such as `` (PyTorch)`` or `` (PyTorch gives nan)``; empty if it is not known."""
+    """Return the source of a convention in brackets; empty if it is not known.
+
+    It is ``(PyTorch)`` for a convention of PyTorch, and else what the convention says of PyTorch: ``(PyTorch gives nan)``.
+    """
     if "(PyTorch)" in convention:
         return " (PyTorch)"
-    about = next((part.strip() for part in convention.split(";") if "PyTorch" in part), "")
-    about = about[about.find("(PyTorch") + 1 :].rstrip(")") if "(PyTorch" in about else about
-    return f" ({about})" if about else ""
+    about_pytorch = next((part.strip() for part in convention.split(";") if "PyTorch" in part), "")
+    if "(PyTorch" in about_pytorch:
+        about_pytorch = about_pytorch[about_pytorch.find("(PyTorch") + 1 :].rstrip(")")
+    return f" ({about_pytorch})" if about_pytorch else ""

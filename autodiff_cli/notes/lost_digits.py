@@ -53,53 +53,60 @@ class _Deviation(NamedTuple):
 
 
 def lost_digit_notes(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: bool) -> list[Note]:
-    """Return the notes on inaccurate digits of the derivatives, and of the value if it is displayed."""
+    """Return the notes on inaccurate digits of the derivatives ``numbers``, and of the value if it is displayed."""
     exact = _ExactComparison(evaluation, min(max(order, 1), MOST_ORDER))
-    steps, value_lost = find_digit_losses(evaluation.trace, evaluation.output, evaluation.dtype)
+    losses, value_lost = find_digit_losses(evaluation.trace, evaluation.output, evaluation.dtype)
     notes = []
     if value_lost and shows_value and exact.value() != []:  # the value is not accurate, or its exact value is unknown
-        notes += [_step_note(evaluation, loss) for loss in steps]
+        notes += [_step_note(evaluation, loss) for loss in losses]
     declares_derivatives = any(function.partials is not None for function in evaluation.evaluator.functions.values())
-    if not numbers or not evaluation.variables or declares_derivatives:
-        return notes
-    if not rounding_trials.is_small_enough(evaluation, exact.order):
-        return notes
-    return notes + _notes_on_derivatives(evaluation, exact, steps, shows_value and not value_lost)
+    has_derivatives = bool(numbers and evaluation.variables) and not declares_derivatives  # declared ones may be anything
+    if has_derivatives and rounding_trials.is_small_enough(evaluation, exact.order):
+        notes += _notes_on_derivatives(evaluation, exact, losses, shows_value and not value_lost)
+    return notes
 
 
 def _notes_on_derivatives(
-    evaluation: Evaluation, exact: _ExactComparison, steps: Sequence[DigitLoss], compares_value: bool
+    evaluation: Evaluation, exact: _ExactComparison, losses: Sequence[DigitLoss], compares_value: bool
 ) -> list[Note]:
-    """Return the notes on derivatives, and on a compared value, that rounding errors, overflow or underflow may have changed."""
-    trace = evaluation.trace
+    """Return the notes on derivatives, and on a compared value, that rounding errors, overflow or underflow may have changed.
+
+    Suspects are compared with their exact numbers.  ``losses`` are the steps that may have caused rounding errors.
+    """
     values = rounding_trials.derivatives(evaluation, exact.order)
-    excesses = list(overflow.range_excesses(trace))
-    far = overflow.is_far(trace)
+    excesses = list(overflow.range_excesses(evaluation.trace))
+    is_far = overflow.square_leaves_range(evaluation.trace)
     wrong_value = exact.value() if excesses and compares_value else None
-    suspects = list(values)
-    if not (excesses or far):
-        moves = not switches(evaluation, exact.order)
-        suspects = rounding_trials.uncertain_derivatives(evaluation, exact.order, values, exact.limit / SUSPECT, moves)
-    if absorbs(trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
+    suspects = list(values) if excesses or is_far else _suspects_of_rounding(evaluation, exact, values)
+    if absorbs(evaluation.trace):  # if a sum absorbs a term, a derivative may be 0 in every trial
         suspects = [key for key, value in values.items() if key in suspects or np.any(value == 0)]
     if not suspects and not wrong_value:
         return []
     deviations = exact.derivatives(values, suspects)
-    if deviations is None:
-        return [] if excesses or far else _notes_without_exact_numbers(evaluation, exact, steps, values)
+    if deviations is None:  # the exact numbers are not known
+        return [] if excesses or is_far else _notes_without_exact_numbers(evaluation, exact, losses, values)
     if excesses:
         return _range_note(evaluation, excesses[0], [*(wrong_value or []), *deviations])
-    return _derivative_notes(evaluation, steps, deviations, far)
+    return _derivative_notes(evaluation, losses, deviations, is_far)
+
+
+def _suspects_of_rounding(evaluation: Evaluation, exact: _ExactComparison, values: Derivatives) -> list[Key]:
+    """Return the derivatives that change in trials; at a kink, variables are not shifted, because that changes derivatives."""
+    moves = not switches(evaluation, exact.order)
+    return rounding_trials.uncertain_derivatives(evaluation, exact.order, values, exact.limit / SUSPECT, moves)
 
 
 def _notes_without_exact_numbers(
-    evaluation: Evaluation, exact: _ExactComparison, steps: Sequence[DigitLoss], values: Derivatives
+    evaluation: Evaluation, exact: _ExactComparison, losses: Sequence[DigitLoss], values: Derivatives
 ) -> list[Note]:
     """Return a note for each order of which a derivative is inaccurate in trials, although nothing is known to compare it with."""
     uncertain = rounding_trials.uncertain_derivatives(evaluation, exact.order, values, exact.limit, moves=False)
-    first = {len(names): names for _, names in reversed(uncertain)}
-    texts = {k: f"{_derivative_name(k, first[k])} may have lost most of its digits" for k in sorted(first)}
-    return [_located_note(evaluation, steps, text, k) for k, text in texts.items()]
+    first_names = {len(names): names for _place, names in reversed(uncertain)}  # of the first derivative of each order
+    notes = []
+    for order in sorted(first_names):
+        text = f"{_derivative_name(order, first_names[order])} may have lost most of its digits"
+        notes.append(_located_note(evaluation, losses, text, order))
+    return notes
 
 
 class _ExactComparison:
@@ -123,13 +130,13 @@ class _ExactComparison:
         except AutodiffError:
             return None
 
-    def _in_time(self, part: Callable[[Reference], list[_Deviation]]) -> list[_Deviation] | None:
+    def _in_time(self, compare: Callable[[Reference], list[_Deviation]]) -> list[_Deviation] | None:
         """Return what a comparison with the exact numbers finds; ``None`` if it is impossible or takes too long."""
         from autodiff_cli.precise.reference import in_time
 
         try:
             with in_time(MOST_SECONDS):
-                return None if self._reference is None else part(self._reference)
+                return None if self._reference is None else compare(self._reference)
         except NotPrecise:
             return None
 
@@ -148,7 +155,7 @@ class _ExactComparison:
         return [deviation for deviation in deviations if deviation is not None]
 
     def _derivatives(self, reference: Reference, values: Derivatives, keys: Sequence[Key]) -> list[_Deviation]:
-        """Compare derivatives with their exact values, element by element."""
+        """Compare derivatives, each of one output element (``None`` for the weighted sum), with their exact values."""
         evaluation = self._evaluation
         if evaluation.gradient is not None:
             reference = reference.weighted(evaluation.gradient._data)
@@ -160,14 +167,14 @@ class _ExactComparison:
             for number, index, labels in zip(numbers, reference.indices(names), itertools.product(*elements), strict=True):
                 slope = reference.differences.slopes(index)[output_number]
                 if slope.kind != "smooth" or (not slope.value and math.isfinite(number)):
-                    continue
+                    continue  # nothing to compare with: an exact 0 does not have a relative error
                 deviation = self._deviation(len(names), _derivative_name(len(names), labels), number, slope.value)
                 if deviation is not None:
                     deviations.append(deviation)
         return deviations
 
     def _deviation(self, order: int, name: str, value: float, exact: Real) -> _Deviation | None:
-        """Return the deviation of a number; ``None`` if it is accurate, or too small to be compared."""
+        """Return the deviation of a number; ``None`` if it is accurate, too small to be compared, or not known exactly."""
         if abs(exact) < self._least and abs(value) < self._least:
             return None
         true = float(self._dtype.type(float(exact)))
@@ -179,7 +186,8 @@ class _ExactComparison:
             return None
         error = float(abs(value - exact) / abs(exact))
         # The error bound already indicates lost digits of the value, so a smaller error suffices for a note.
-        return _Deviation(order, name, value, true, error) if error > (self.limit if order else self.limit / SUSPECT) else None
+        limit = self.limit if order else self.limit / SUSPECT
+        return _Deviation(order, name, value, true, error) if error > limit else None
 
 
 # Messages
@@ -205,31 +213,35 @@ def _remedy(evaluation: Evaluation, loss: DigitLoss) -> str:
 
 
 def _derivative_notes(
-    evaluation: Evaluation, steps: Sequence[DigitLoss], deviations: Sequence[_Deviation], far: bool
+    evaluation: Evaluation, losses: Sequence[DigitLoss], deviations: Sequence[_Deviation], is_far: bool
 ) -> list[Note]:
-    """Return one note for each order; with ``far``, the range of floats may have caused a derivative of 0 or infinity."""
+    """Return one note for each order, on the worst deviation.
+
+    If results are near the ends of the range of floats (``is_far``), a derivative of 0 or infinity is not called a loss of digits.
+    """
     notes = []
     for order in sorted({deviation.order for deviation in deviations}):
-        own = [deviation for deviation in deviations if deviation.order == order]
-        worst = max(own, key=lambda deviation: deviation.relative)
-        worst = worst._replace(name=f"{worst.name}, and {len(own) - 1} more," if len(own) > 1 else worst.name)
-        if far and (worst.value == 0 or not math.isfinite(worst.value)):
+        of_order = [deviation for deviation in deviations if deviation.order == order]
+        worst = max(of_order, key=lambda deviation: deviation.relative)
+        more = f", and {len(of_order) - 1} more" if len(of_order) > 1 else ""
+        if is_far and (worst.value == 0 or not math.isfinite(worst.value)):
             kind = "underflow" if worst.value == 0 else "overflow"
             span = evaluation.evaluator.tree.children[-1].span
-            notes.append(note(kind, f"{worst}: numbers {kind} in the backward pass", span, order=order))
+            subject = worst._replace(name=f"{worst.name}{more}," if more else worst.name)
+            notes.append(note(kind, f"{subject}: numbers {kind} in the backward pass", span, order=order))
         else:
             total = total_digits(evaluation.dtype)
-            lost = f"{worst.name.removesuffix(',')}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
-            notes.append(_located_note(evaluation, steps, lost, order))
+            lost = f"{worst.name}{more}: about {digits_lost(worst.relative, total)} of {total} digits are lost"
+            notes.append(_located_note(evaluation, losses, lost, order))
     return notes
 
 
-def _located_note(evaluation: Evaluation, steps: Sequence[DigitLoss], message: str, order: int) -> Note:
+def _located_note(evaluation: Evaluation, losses: Sequence[DigitLoss], message: str, order: int) -> Note:
     """Return a note at the first step that lost digits, or at the result if no step is known."""
-    if not steps:
+    if not losses:
         return note("cancellation", message, evaluation.evaluator.tree.children[-1].span, order=order)
-    span = steps[0].step.tree.span
-    message = f"{message} in {shortened_source(evaluation.expression, span)}{_remedy(evaluation, steps[0])}"
+    span = losses[0].step.tree.span
+    message = f"{message} in {shortened_source(evaluation.expression, span)}{_remedy(evaluation, losses[0])}"
     return note("cancellation", message, span, order=order)
 
 
@@ -237,10 +249,10 @@ def _range_note(evaluation: Evaluation, excess: RangeExcess, deviations: Sequenc
     """Return the note on numbers that a step that overflows or underflows made inaccurate, if any, and a rewrite that avoids it."""
     if not deviations:
         return []
-    first = {deviation.order: deviation for deviation in reversed(deviations)}  # of each order
-    numbers = " and ".join(str(first[order]) for order in sorted(first))
-    step = describe_step(evaluation, excess.step, excess.mask, is_pointwise(excess.step), first_true_index(excess.mask))
+    first_of_order = {deviation.order: deviation for deviation in reversed(deviations)}
+    numbers = " and ".join(str(first_of_order[order]) for order in sorted(first_of_order))
+    description = describe_step(evaluation, excess.step, excess.mask, is_pointwise(excess.step), first_true_index(excess.mask))
     rewrite = stable_rewrite(excess.step.tree, evaluation.evaluator.tree, overflow=True)
     instead = f"; {rewrite} does not" if rewrite else ""
-    message = f"{step.text} {excess.kind}s{step.rest}: {numbers}{instead}"
-    return [note(excess.kind, message, excess.step.tree.span, order=min(first))]
+    message = f"{description.text} {excess.kind}s{description.rest}: {numbers}{instead}"
+    return [note(excess.kind, message, excess.step.tree.span, order=min(first_of_order))]

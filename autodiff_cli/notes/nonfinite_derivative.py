@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: int) -> list[Note]:
-    """Return the note on the first non-finite derivative, if the value is finite."""
-    bad = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
-    if not bad or not is_finite(evaluation.output._data):
+    """Return the note on the first non-finite derivative among ``numbers``, if the value is finite."""
+    nonfinite = [(name, value) for name, value in numbers if value is not None and not is_finite(value)]
+    if not nonfinite or not is_finite(evaluation.output._data):
         return []
-    name, value = bad[0]
+    name, value = nonfinite[0]
     final = np.ravel(value)[~np.isfinite(np.ravel(value))][0]
-    for level in range(1, order + 1):
+    for level in range(1, order + 1):  # the derivatives of operations of a lower order explain those of a higher one
         origin = _first_origin(evaluation, level)
         if origin is not None:
             step, kind, text = origin
@@ -41,22 +41,25 @@ def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: 
 
 
 def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
-    """Return the last step whose own derivative is not finite, or ``None``, with ``nan`` or ``inf`` and the words for the step."""
+    """Return the last step whose own derivative is not finite, with ``nan`` or ``inf`` and the words for the step, or ``None``.
+
+    Order 1 takes the gradients of the backward pass into account.  For a higher order, the results of the steps must be finite.
+    """
     trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
     for step in reversed(trace):
         result = step.result
         if step.op is None or type(result) is not Tensor or not result._requires_grad:
             continue
         cotangent = gradients.get(id(result))
-        numbers = result._data if order > 1 else cotangent
-        if numbers is None or not is_finite(numbers):
+        cause = result._data if order > 1 else cotangent
+        if cause is None or not is_finite(cause):
             continue  # an earlier step, or one that the backward pass reaches before, explains it
         for key, derivative in _own_derivatives(step, cotangent, order):
             if not is_finite(derivative):
-                bad = ~np.isfinite(derivative)
+                mask = ~np.isfinite(derivative)
                 is_same_shape = np.shape(raw(dict(step.slots)[key])) == np.shape(raw(result))
-                description = describe_step(evaluation, step, bad, is_pointwise(step) and is_same_shape)
-                return step, str(np.asarray(derivative)[first_true_index(bad)]), description
+                description = describe_step(evaluation, step, mask, is_pointwise(step) and is_same_shape)
+                return step, str(np.asarray(derivative)[first_true_index(mask)]), description
     return None
 
 
@@ -71,15 +74,15 @@ def _own_derivatives(step: Step, cotangent: Array | None, order: int) -> list[tu
     start = None if cotangent is None else new_tensor(cotangent)
     total = output if start is not None or not output.shape else output.sum()
     try:
-        result = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
+        derivatives = grad(total, inputs, start, create_graph=order > 1, materialize_grads=True)
     except GraphError:  # a derivative that is not implemented
         return []
-    for _ in range(order - 1):
-        parts = [part.sum() for part in result if part.requires_grad]
-        if not parts:
+    for _ in range(order - 1):  # each turn differentiates the sum of all derivatives of the order before
+        sums = [derivative.sum() for derivative in derivatives if derivative.requires_grad]
+        if not sums:
             return []
-        result = grad(sum(parts[1:], parts[0]), inputs, create_graph=True, materialize_grads=True)
-    return [(key, part._data) for key, part in zip(leaves, result, strict=True)]
+        derivatives = grad(sum(sums[1:], sums[0]), inputs, create_graph=True, materialize_grads=True)
+    return [(key, derivative._data) for key, derivative in zip(leaves, derivatives, strict=True)]
 
 
 def _detached(value: object) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -91,7 +91,7 @@ class _Search:
                 mask = self._explaining_mask(i, result)
                 if mask is None:
                     continue
-                unexplained = self._explain(step, raw(result), mask)
+                unexplained = self._mark_causes(step, raw(result), mask)
                 if not unexplained.any():
                     continue
                 earlier = self._earlier_nonfinite(step)
@@ -99,19 +99,19 @@ class _Search:
                     origins.append(_Origin(step, unexplained, np.asarray(raw(result))))
                 else:
                     self._add_mask(earlier, _nonfinite_mask(earlier._data))
-        leaves = []
+        given = []  # the variables whose own values are origins
         for name, leaf in self.leaves.items():
             mask = self.masks.get(id(leaf))
             if mask is not None and np.any(mask & _nonfinite_mask(leaf._data)):
-                leaves.append(_Origin(None, mask, np.asarray(leaf._data), name))
-        return [*leaves, *reversed(origins)]
+                given.append(_Origin(None, mask, np.asarray(leaf._data), name))
+        return [*given, *reversed(origins)]
 
     def _explaining_mask(self, i: int, result: object) -> Mask | None:
         """Return the elements of a result of step ``i`` that explain the output; ``None`` if there are none."""
-        if type(result) is Tensor:
+        if type(result) is Tensor:  # which a later step, such as one in place, may return again
             return self.masks.get(id(result)) if self.places[id(result)] == i else None
-        same = isinstance(result, float) and any(result == p or (math.isnan(result) and math.isnan(p)) for p in self.plain)
-        return np.ones((), bool) if same else None
+        is_plain = isinstance(result, float) and any(result == p or (math.isnan(result) and math.isnan(p)) for p in self.plain)
+        return np.ones((), bool) if is_plain else None
 
     def _add_mask(self, tensor: Tensor, mask: Mask) -> None:
         """Mark elements of a tensor as explaining the output."""
@@ -133,12 +133,12 @@ class _Search:
                 waiting += [argument for argument in flat_inputs(before) if type(argument) is Tensor]
         return None
 
-    def _explain(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
-        """Mark the arguments that explain a result in ``mask``, and return the mask of the elements that no argument explains."""
+    def _mark_causes(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
+        """Mark the elements of arguments that explain the elements ``mask`` of a result; return those that no argument explains."""
         arguments = list(flat_inputs(step))
         shape = np.shape(result)
         mask = np.asarray(mask) & _nonfinite_mask(result)
-        from_nan, from_nonfinite = np.zeros(shape, bool), np.zeros(shape, bool)
+        has_nan_cause, has_cause = np.zeros(shape, bool), np.zeros(shape, bool)
         for value, dependent in zip(arguments, _dependent_elements(step, arguments, mask), strict=True):
             numbers = raw(value)
             nonfinite = _nonfinite_mask(numbers)
@@ -146,20 +146,20 @@ class _Search:
                 continue
             if is_pointwise(step):  # element by element
                 explained = np.broadcast_to(nonfinite, shape) & dependent
-                from_nonfinite = from_nonfinite | explained
-                from_nan = from_nan | (explained & np.isnan(np.broadcast_to(numbers, shape)))
+                has_cause = has_cause | explained
+                has_nan_cause = has_nan_cause | (explained & np.isnan(np.broadcast_to(numbers, shape)))
                 causes = _reduced_mask(explained, np.shape(numbers))
             else:  # each element of the result may depend on each element of the argument
                 causes = nonfinite & mask.any()
-                from_nonfinite = from_nonfinite | bool(causes.any())
-                from_nan = from_nan | bool(np.any(np.isnan(numbers) & causes))
+                has_cause = has_cause | bool(causes.any())
+                has_nan_cause = has_nan_cause | bool(np.any(np.isnan(numbers) & causes))
             if type(value) is Tensor:
                 self._add_mask(value, causes)
             elif np.any(causes):
                 self.plain.append(float(numbers))
-        if step.op is None:
-            return mask & ~np.any(from_nonfinite)
-        return mask & np.where(np.isnan(result), ~from_nan, ~from_nonfinite)  # an infinite argument does not explain a nan
+        if step.op is None:  # an index, for example, moves elements to other places
+            return mask & ~np.any(has_cause)
+        return mask & np.where(np.isnan(result), ~has_nan_cause, ~has_cause)  # an infinite argument does not explain a nan
 
 
 def _dependent_elements(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
@@ -186,17 +186,18 @@ def _domain_note(origin: _Origin, evaluation: Evaluation) -> Note | None:
     step = origin.step
     if step is None or (op := step.op) is None or op.inside is None:
         return None
-    numbers = step.arrays()
-    outside = np.asarray(origin.mask & ~np.asarray(op.mask(op.inside, *numbers)))
+    positional, named = step.arrays()
+    outside = np.asarray(origin.mask & ~np.asarray(op.mask(op.inside, positional, named)))
     if not outside.any():
         return None
     place = first_true_index(outside)
     result = origin.value[place] if is_pointwise(step) else origin.value.reshape(-1)[0]
-    if not np.isnan(result) and _is_pole(op, numbers, place, outside.shape):
+    if not np.isnan(result) and _is_pole(op, positional, named, place, outside.shape):
         return None
     if len(step.inputs) == 1 or len(op.tensors) == 1:
-        value = np.broadcast_to(np.asarray(numbers[0][0] if numbers[0] else next(iter(numbers[1].values()))), outside.shape)[place]
-        message = f"{op.name}({value}) is {result}{elements_phrase(outside)}: {op.name} is defined for {op.domain}"
+        argument = np.asarray([*positional, *named.values()][0])
+        call = f"{op.name}({np.broadcast_to(argument, outside.shape)[place]})"
+        message = f"{call} is {result}{elements_phrase(outside)}: {op.name} is defined for {op.domain}"
     else:
         description = describe_step(evaluation, step, outside, True)
         call, signature = f"{description.text}{description.arguments}", f"{op.name}({', '.join(op.tensors)})"
@@ -204,13 +205,15 @@ def _domain_note(origin: _Origin, evaluation: Evaluation) -> Note | None:
     return note("domain", message, step.tree.span, order=0)
 
 
-def _is_pole(op: FunctionInfo, numbers: tuple[list[Any], dict[str, Any]], place: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether a function is defined on both sides of its arguments ``numbers``, at one place of the result's shape."""
+def _is_pole(
+    op: FunctionInfo, positional: Sequence[Any], named: Mapping[str, Any], place: tuple[int, ...], shape: tuple[int, ...]
+) -> bool:
+    """Return whether a function is defined on both sides of its arguments, at a ``place`` of the result, which has a shape."""
     assert op.inside is not None
     for direction in (-math.inf, math.inf):
-        positional = [_neighbour(value, place, shape, direction) for value in numbers[0]]
-        named = {name: _neighbour(value, place, shape, direction) for name, value in numbers[1].items()}
-        if not np.all(op.mask(op.inside, positional, named)):
+        near_positional = [_neighbour(value, place, shape, direction) for value in positional]
+        near_named = {name: _neighbour(value, place, shape, direction) for name, value in named.items()}
+        if not np.all(op.mask(op.inside, near_positional, near_named)):
             return False
     return True
 
@@ -228,7 +231,8 @@ def _origin_note(origin: _Origin, kind: str, evaluation: Evaluation) -> Note:
     if step is None:
         return note("nonfinite", f"the first {kind} is the given value of {origin.name}{elements_phrase(origin.mask)}", order=0)
     description = describe_step(evaluation, step, origin.mask, True)
-    description = description if is_pointwise(step) else description._replace(arguments="")
+    if not is_pointwise(step):
+        description = description._replace(arguments="")  # the elements of its arguments are not those of the result
     rewrite = stable_rewrite(step.tree, evaluation.evaluator.tree, overflow=True) if kind != "nan" else None
     instead = f"; {rewrite} does not overflow" if rewrite else ""
     return note("nonfinite", f"the first {kind}: {description}{instead}", step.tree.span, order=0)

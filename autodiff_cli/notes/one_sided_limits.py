@@ -64,25 +64,25 @@ class Line(NamedTuple):
 
         Each of them is one nan if the expression is undefined at the shifted point.
         """
-        evaluation = self.evaluation
-        leaves = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
+        undefined = np.array([math.nan])
+        leaves = {name: leaf.detach().requires_grad_() for name, leaf in self.evaluation.variables.items()}
         leaves[self.name] = self._moved(shift)
         try:
-            current = self._number(evaluation.recomputed(leaves))
+            current = self._number(self.evaluation.recomputed(leaves))
         except AutodiffError:  # a function rejects an argument outside of its domain
-            return [np.array([math.nan])] * (order + 1)
+            return [undefined] * (order + 1)
+        if math.isnan(float(current._data)):
+            return [undefined] * (order + 1)
         result = [np.array([float(current._data)])]
         inputs = list(leaves.values())
-        own = list(leaves).index(self.name)
-        for k in range(1, order + 1):
-            if math.isnan(result[0][0]):
-                result.append(np.array([math.nan]))
-            elif not current._requires_grad:
-                result.append(np.zeros(sum(x.numel() for x in inputs) if k == 2 else 1))
-            else:
-                slopes = grad(current, inputs, create_graph=k < order, materialize_grads=True)
-                current = slopes[own][self.element] if self.element else slopes[own]
-                result.append(np.concatenate([np.ravel(s._data) for s in slopes]) if k == 2 else np.ravel(current._data))
+        for k in range(1, order + 1):  # ``current`` is the derivative of the order before along the line
+            if not current._requires_grad:
+                result.append(np.zeros(sum(leaf.numel() for leaf in inputs) if k == 2 else 1))
+                continue
+            slopes = dict(zip(leaves, grad(current, inputs, create_graph=k < order, materialize_grads=True), strict=True))
+            current = slopes[self.name][self.element] if self.element else slopes[self.name]
+            shown = slopes.values() if k == 2 else [current]
+            result.append(np.concatenate([np.ravel(slope._data) for slope in shown]))
         return result
 
     def steps(self, shift: float) -> Trace:
@@ -149,17 +149,18 @@ class Change(NamedTuple):
 
 
 def _limit(values: Sequence[float]) -> tuple[float, float]:
-    """Return the limit of three numbers at decreasing distances, infinite if they diverge, and its error: four last changes."""
+    """Return the limit of three numbers at decreasing distances, infinite if they diverge, and the estimate of its error."""
     far, near, last = values
     if not math.isfinite(last):
         return last, 0.0
-    before, after = abs(near - far), abs(last - near)
+    first_change, last_change = abs(near - far), abs(last - near)
+    converges = last_change <= _SETTLED * first_change
     grows = math.isfinite(near) and abs(last) > abs(near) > abs(far)
-    if grows and after > _SETTLED * before and after > _LEAST_CHANGE * abs(last):
+    if grows and not converges and last_change > _LEAST_CHANGE * abs(last):
         return math.copysign(math.inf, last), 0.0
-    if abs(last) < 1e-3 * abs(far) and after <= _SETTLED * before:  # such as a power of the distance
+    if converges and abs(last) < 1e-3 * abs(far):  # such as a power of the distance
         return 0.0, 4 * abs(last)
-    return last, 4 * after
+    return last, 4 * last_change
 
 
 class Discontinuity(NamedTuple):
@@ -196,7 +197,7 @@ def exact_jump(evaluation: Evaluation) -> Discontinuity | None:
     if result is None:
         return None
     where, slope = result
-    negligible = 1e-20 * max(map(abs, slope.sides))  # the values are those at a small distance, so a 0 is not exact
+    negligible = 1e-20 * max(map(abs, slope.sides))  # the sides are values at a small distance, so a limit of 0 is not exact
     left, right = (0.0 if abs(side) < negligible else float(side) for side in slope.sides)
     return Discontinuity("jump", where, left, right)
 
@@ -210,7 +211,7 @@ def is_exactly_continuous(evaluation: Evaluation) -> bool:
 
 
 def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, Slope] | None:
-    """Return the place of a variable, ``x = 2``, with the first derivative of one of some kinds, by many digits; or ``None``.
+    """Return the first derivative of one of some kinds (see ``Slope``), and its place, such as ``x = 2``; ``None`` without one.
 
     Raises:
         AutodiffError: if derivatives cannot be computed with many digits, or not in time.
@@ -218,32 +219,35 @@ def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, S
     from autodiff_cli.precise.reference import Reference, in_time
 
     with in_time(_MOST_SECONDS):
-        differences = (reference := Reference(evaluation)).differences
+        reference = Reference(evaluation)
         for name, leaf in evaluation.variables.items():
             elements = zip(reference.indices([name]), element_names(name, leaf.shape), np.ravel(leaf._data), strict=True)
             for index, label, value in elements:
-                for slope in differences.slopes(index):
+                for slope in reference.differences.slopes(index):
                     if slope.kind in kinds:
                         return f"{label} = {number_text(value)}", slope
     return None
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits along a line differ, and the values beside a jump; at 0, with tiny steps first."""
+    """Return the derivatives whose limits along a line differ, and the values on both sides of a jump, or ``None``.
+
+    At 0, where the scale of the variable is unknown, tiny steps come first, and usual ones if they show nothing.
+    """
     size = abs(line.value)
     here = line.values_and_derivatives(0.0, order)
-    result, values = _changes(line, here, [(size or 1.0) * eps**power for power in (STEPS if size else STEPS_AT_0)])
-    if not size and not result and values is None:
-        result, values = _changes(line, here, [eps**power for power in STEPS])
-        result = [change for change in result if change.settled]  # a change that shrinks with the steps is not a kink
-    return result, values
+    differences, jump = _changes(line, here, [(size or 1.0) * eps**power for power in (STEPS if size else STEPS_AT_0)])
+    if not size and not differences and jump is None:
+        differences, jump = _changes(line, here, [eps**power for power in STEPS])
+        differences = [change for change in differences if change.settled]  # a change that shrinks with the steps is not a kink
+    return differences, jump
 
 
 def far_changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
     """Return the same as ``changes``, of points at which a movement is larger than rounding errors that hide it nearer by."""
     steps = [(abs(line.value) or 1.0) * eps**power for power in FAR_STEPS]
-    result, values = _changes(line, line.values_and_derivatives(0.0, order), steps)
-    return [change for change in result if change.settled], values
+    differences, jump = _changes(line, line.values_and_derivatives(0.0, order), steps)
+    return [change for change in differences if change.settled], jump
 
 
 def nearest(line: Line, eps: float) -> float:
@@ -252,7 +256,10 @@ def nearest(line: Line, eps: float) -> float:
 
 
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits, from distances ``steps``, are not those ``here``, and the values beside a jump."""
+    """Return the derivatives whose limits, from the distances ``steps``, are not those ``here``, and the values beside a jump.
+
+    ``here`` and the points on both sides are as in ``Line.values_and_derivatives``: by order, and then by component.
+    """
     order = len(here) - 1
     left, right = ([line.values_and_derivatives(side * step, order) for step in steps] for side in (-1, 1))
     result = []
@@ -263,22 +270,19 @@ def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple
             (before, error_before), (after, error_after) = map(_limit, sides)
             result.append(Change(k, i, float(used), before, after, error_before + error_after))
     left_values, right_values = ([float(point[0][0]) for point in side] for side in (left, right))
-    return [change for change in result if change.differs], jump(left_values, right_values, float(here[0][0]))
+    return [change for change in result if change.differs], limits_at_jump(left_values, right_values, float(here[0][0]))
 
 
-def jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
-    """Return the limits of the values on both sides of a jump, or ``None`` if there is none.
+def limits_at_jump(left: Sequence[float], right: Sequence[float], here: float) -> tuple[float, float] | None:
+    """Return the limits of the values on both sides of a jump, from three values at decreasing distances on each; else ``None``.
 
-    Args:
-        left, right: three values on each side, at decreasing distances.
-        here: the value at the point.
-
-    At a jump, the difference of the values is more than a rounding error, 1e-9 of them, and does not shrink with the distance.
+    At a jump, the values on both sides, or on a side and ``here``, at the point, have a difference that is more than a rounding
+    error (1e-9 of them) and does not shrink with the distance.
     """
-    for a, b in ((left, right), (left, [here] * 3), ([here] * 3, right)):
-        near, last = b[1] - a[1], b[2] - a[2]
-        size = max(abs(a[2]), abs(b[2]), abs(here))
+    for one, other in ((left, right), (left, [here] * 3), ([here] * 3, right)):
+        _, near, last = (b - a for a, b in zip(one, other, strict=True))
+        size = max(abs(one[-1]), abs(other[-1]), abs(here))
         is_finite = math.isfinite(near) and math.isfinite(last)
         if is_finite and abs(last) > 1e-9 * size and abs(last - near) < _LEAST_CHANGE * abs(last):
-            return _limit(a)[0], _limit(b)[0]
+            return _limit(one)[0], _limit(other)[0]
     return None

@@ -36,24 +36,24 @@ def range_excesses(trace: Trace) -> Iterator[RangeExcess]:
         if step.op is None or not _is_float(step):
             continue
         with np.errstate(all="ignore"):
-            large, small = np.isinf(numbers), np.abs(numbers) < tiny
-        if not (np.any(large) or np.any(small)):
+            infinite, tiny_or_0 = np.isinf(numbers), np.abs(numbers) < tiny
+        if not (np.any(infinite) or np.any(tiny_or_0)):
             continue
         inputs = [raw(value) for value in flat_inputs(step)]
         arguments = [value for value in inputs if hasattr(value, "__array__") or isinstance(value, (int, float))]
         if not all(np.all(np.isfinite(value)) for value in arguments):
             continue
-        if np.any(large):
-            # The logarithm of 0 and a division by 0 are infinite without overflow.
-            at_pole = any(np.any(np.equal(value, 0)) for value in arguments[-2:])
-            if step.op.name in ("mul", "add", "sub", "square") or not at_pole:
-                yield RangeExcess(step, "overflow", _mask_of_elements(step, large))
-                continue
-        if np.any(small) and step.op.name not in MAY_BE_0 and all(np.all(np.not_equal(value, 0)) for value in arguments):
-            yield RangeExcess(step, "underflow", _mask_of_elements(step, small))
+        # The logarithm of 0 and a division by 0 are infinite without overflow.
+        may_be_pole = step.op.name not in ("mul", "add", "sub", "square") and any(np.any(np.equal(x, 0)) for x in arguments[-2:])
+        if np.any(infinite) and not may_be_pole:
+            yield RangeExcess(step, "overflow", _mask_of_elements(step, infinite))
+            continue
+        may_be_0 = step.op.name in MAY_BE_0 or any(np.any(np.equal(x, 0)) for x in arguments)
+        if np.any(tiny_or_0) and not may_be_0:
+            yield RangeExcess(step, "underflow", _mask_of_elements(step, tiny_or_0))
 
 
-def is_far(trace: Trace) -> bool:
+def square_leaves_range(trace: Trace) -> bool:
     """Return whether the square of a result is outside the range of floats; the backward pass may then overflow."""
     for step in trace:
         if step.op is not None and _is_float(step):

@@ -13,34 +13,35 @@ from autodiff_cli.language.tree import Syntax, unparse, walk
 @functools.cache
 def _rewrites(overflow: bool) -> list[tuple[Syntax, str]]:
     """Return the patterns and their rewrites from ``rewrites.txt``: those against overflow, or those against loss of digits."""
-    _, *tables = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8").split("\n\n")  # first a heading
-    rows = (row.split("  ", 1) for row in tables[1 if overflow else 0].splitlines())  # two blanks end a pattern
+    text = Path(__file__).with_name("rewrites.txt").read_text(encoding="utf-8")
+    _heading, against_loss, against_overflow = text.split("\n\n")
+    rows = (row.split("  ", 1) for row in (against_overflow if overflow else against_loss).splitlines())  # two blanks end a pattern
     return [(parse(pattern).children[0], better.strip()) for pattern, better in rows]
 
 
 def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
-    """Return a stable rewrite of a subexpression, or ``None`` if none is known.
+    """Return a stable rewrite of a subexpression of a program that loses digits, or ``None`` if none is known.
 
-    Args:
-        tree: the syntax tree of the subexpression.
-        program: the syntax tree of the program.
-        overflow: whether the subexpression overflows instead of losing digits; if so, an enclosing expression may be rewritten.
+    If it overflows instead (``overflow``), an expression around it may be rewritten.
     """
     start, end = tree.span
-    around = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
-    for node in around:
+    candidates = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
+    for node in candidates:
         for pattern, text in _rewrites(overflow):
             bindings = _match(pattern, node)
             if bindings is not None:
                 rewrite = parse(text).children[0]
-                names = {part.text for part in walk(rewrite) if part.kind == "NAME"} - set(bindings)
-                if all(name in FUNCTIONS for name in names):  # its functions exist
+                functions = {part.text for part in walk(rewrite) if part.kind == "NAME"} - set(bindings)
+                if all(name in FUNCTIONS for name in functions):
                     return unparse(_substituted(rewrite, bindings))
     return None
 
 
 def _match(pattern: Syntax, tree: Syntax) -> dict[str, Syntax] | None:
-    """Return the trees for the names of a pattern if a tree has its form, or else ``None``; x and y stand for names alone."""
+    """Return the trees for the names of a pattern if a tree has its form, or else ``None``.
+
+    A name of the pattern stands for any expression, the same at each occurrence; x and y stand for names alone.
+    """
     bindings: dict[str, Syntax] = {}
     pairs = [(pattern, tree)]
     while pairs:
@@ -57,7 +58,7 @@ def _match(pattern: Syntax, tree: Syntax) -> dict[str, Syntax] | None:
         elif expected.kind != actual.kind or len(expected.children) != len(actual.children):
             return None
         elif not expected.children:
-            # Two names of one function, such as an alias, are equal.
+            # Two names of one function, such as an alias, are equal; the default is not a function, so that it equals none.
             if expected.text != actual.text and FUNCTIONS.get(expected.text) is not FUNCTIONS.get(actual.text, expected):
                 return None
         else:

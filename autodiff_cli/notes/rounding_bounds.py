@@ -102,13 +102,13 @@ _OUT, _SHAPE = -1, -2
 @cache
 def _rules(primitive: Primitive) -> list[_Rule]:
     """Return the rules of the arguments of a primitive that have one."""
-    names = primitive.parameters
+    positions = {name: i for i, name in enumerate(primitive.parameters)}
     rules = []
     for name, vjp in primitive.vjps.items():
         if vjp is not None:
-            needed = argument_names(vjp)[1:]  # the first argument is the cotangent
-            picks = [_OUT if key == "out" else _SHAPE if key.endswith("_shape") else names.index(key) for key in needed]
-            rules.append(_Rule(names.index(name), vjp, tuple(picks)))
+            _cotangent, *needed = argument_names(vjp)
+            picks = [_OUT if key == "out" else _SHAPE if key.endswith("_shape") else positions[key] for key in needed]
+            rules.append(_Rule(positions[name], vjp, tuple(picks)))
     return rules
 
 
@@ -134,7 +134,7 @@ class Tape:
     def tensor(
         self, data: Array | np.floating, error: Any, primitive: Primitive | None = None, args: Sequence[Any] = ()
     ) -> Bounded:
-        """Append a tensor with a bound, ``error``, and return it; a variable has no ``primitive``."""
+        """Append a tensor with a bound, ``error``, to ``values`` and return it; a variable has no ``primitive``."""
         result = Bounded.__new__(Bounded)
         result._data, result._requires_grad, result._edge, result._extra = data, False, None, None
         result.error, result.primitive, result.args, result.tape, result.number = error, primitive, args, self, len(self.values)
@@ -143,18 +143,19 @@ class Tape:
 
     def apply(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
         """Return the result of a primitive, which is a plain tensor if it is not of floats; see ``Bounded.applied``."""
+        # The first argument of a primitive of a sequence is a list of tensors.
         values = [[_value(value) for value in args[0]], *args[1:]] if primitive.of_sequence else [_value(value) for value in args]
         data = primitive.forward(*values)
         if data.size > MOST_ELEMENTS:
             raise UnknownBound
         if data.dtype.kind != "f":
             return tensor_on(data)
-        self._check(primitive, data, values)
+        self._check_range(primitive, data, values)
         size = abs(data)
-        error = (size + 1 if primitive.name in _ABSOLUTE else size) * ROUNDING
-        return self.tensor(data, error + self._propagated_error(primitive, args, values, data), primitive, args)
+        own_error = (size + 1 if primitive.name in _ABSOLUTE else size) * ROUNDING
+        return self.tensor(data, own_error + self._propagated_error(primitive, args, values, data), primitive, args)
 
-    def _check(self, primitive: Primitive, data: Array, values: Sequence[Any]) -> None:
+    def _check_range(self, primitive: Primitive, data: Array, values: Sequence[Any]) -> None:
         """Raise ``UnknownBound`` if a result is near the ends of the range of floats, or 0 for a reason that is not known."""
         sizes = abs(data)
         smallest = largest = sizes
@@ -175,17 +176,17 @@ class Tape:
     def _propagated_error(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
         """Return the bound of the error that the errors of the arguments cause, or raise ``UnknownBound``."""
         if primitive.series == "product":
-            a, b = (getattr(value, "error", 0.0) for value in args)
-            return abs(values[0]) * b + abs(values[1]) * a + a * b * self.eps
+            (x, y), (x_error, y_error) = values, (getattr(value, "error", 0.0) for value in args)
+            return abs(x) * y_error + abs(y) * x_error + x_error * y_error * self.eps
         if primitive.elementwise:
             return self._elementwise_error(primitive, args, values, data)
-        if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements
-            if primitive.of_sequence:
-                return primitive.forward([_rounded_error(item) for item in args[0]], *values[1:])
-            return primitive.forward(_rounded_error(args[0]), *values[1:])
-        if primitive.name in ("dot", "mv", "mm", "bmm"):
-            a, b = args
-            return primitive.forward(np.abs(values[0]), _rounded_error(b)) + primitive.forward(_rounded_error(a), np.abs(values[1]))
+        if primitive.series == "linear" and primitive.name != "nll_loss":  # it moves and adds elements, and so errors
+            first = args[0]
+            errors = [_rounded_error(item) for item in first] if primitive.of_sequence else _rounded_error(first)
+            return primitive.forward(errors, *values[1:])
+        if primitive.name in ("dot", "mv", "mm", "bmm"):  # products of matrices, and so of sizes with errors
+            (a, b), (a_error, b_error) = map(np.abs, values), map(_rounded_error, args)
+            return primitive.forward(a, b_error) + primitive.forward(a_error, b)
         raise UnknownBound
 
     def _elementwise_error(self, primitive: Primitive, args: Sequence[Any], values: Sequence[Any], data: Array) -> Any:
@@ -197,7 +198,7 @@ class Tape:
                 continue
             slope = abs(rule.vjp(_ONE, *rule.values(values, data)))
             total = total + slope * error
-            if primitive.series != "linear" and not np.all(slope):  # a step, or an extremum
+            if primitive.series != "linear" and not np.all(slope):  # at a step or an extremum, a slope of 0 hides the change
                 total = total + self._change_within_error(primitive, values, rule.position, error, data)
         return total
 
@@ -215,12 +216,12 @@ class Tape:
         while pending:
             value = self.values[-heapq.heappop(pending)]
             primitive = value.primitive
-            if primitive is None:
+            if primitive is None:  # a variable, which keeps its cotangent
                 continue
             for argument, part in _argument_cotangents(primitive, value, cotangents.pop(value.number)):
                 if not isinstance(argument, Bounded) or part is None:
                     continue
-                if _shape(part) != argument.shape:
+                if _shape(part) != argument.shape:  # the argument was broadcast
                     part = sum_to(part, argument.shape)
                 if argument.number in cotangents:
                     cotangents[argument.number] = cotangents[argument.number] + part
@@ -258,20 +259,18 @@ def _rounded_error(argument: Any) -> Any:
 def absorbs(trace: Trace) -> bool:
     """Return whether a sum of two numbers is equal to one of them because the other is too small to change it."""
     for step in trace:
-        if step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2 and np.ndim(raw(step.result)) == 0:
+        is_sum = step.op is not None and step.op.name in ("add", "sub") and len(step.arguments) == 2
+        if is_sum and np.ndim(raw(step.result)) == 0:
             a, b, total = map(raw, (*step.arguments, step.result))
-            if (a != 0 and np.abs(total) == np.abs(b)) or (b != 0 and total == a):
+            if (a != 0 and np.abs(total) == np.abs(b)) or (b != 0 and total == a):  # 0 - b is -b
                 return True
     return False
 
 
 def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
-    """Return whether first-order bounds show that the value and the derivatives of an evaluation are accurate.
+    """Return whether first-order bounds show that the derivatives up to an order are accurate, and the value if it is shown.
 
-    Args:
-        evaluation: the evaluation.
-        order: the highest order of the derivatives, 0 for the value alone.
-        shows_value: whether the value must be accurate, too.
+    Order 0 stands for no derivatives.
     """
     most_elements = MOST_VARIABLES if order > 1 else MOST_ELEMENTS
     if len(evaluation.trace) > MOST_STEPS or sum(leaf.numel() for leaf in evaluation.variables.values()) > most_elements:
@@ -308,7 +307,8 @@ def _are_small(tape: Tape, output: Tensor, variables: Sequence[Tensor], start: A
             return False
         if order > 1 and isinstance(gradient, Bounded):
             elements = [gradient[place] for place in np.ndindex(gradient.shape)] if gradient.shape else [gradient]
-            if not all(_are_small(tape, element, variables[k:], None, order - 1, most) for element in elements):
+            remaining = variables[k:]  # mixed derivatives with earlier variables are known already
+            if not all(_are_small(tape, element, remaining, None, order - 1, most) for element in elements):
                 return False
     return True
 
@@ -319,30 +319,38 @@ def _is_small(value: Any, most: float) -> bool:
 
 
 def _repeat_with_bounds(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor]) -> Tensor:
-    """Return the output of an evaluation for leaves with bounds; raise ``UnknownBound`` if the trace hides an argument."""
-    plain: dict[float, Bounded] = {}  # the results of operations on plain numbers
+    """Return the output of an evaluation for leaves with bounds.
+
+    Plain Python numbers of the program are replaced by tensors with bounds.
+
+    Raises:
+        UnknownBound: if the trace does not show an argument, or does not say which plain number it is.
+    """
     has_plain = any(isinstance(step.result, float) for step in evaluation.trace)
-    if any(step.op is None or step.keywords or isinstance(step.result, tuple) for step in evaluation.trace):
-        if has_plain:
-            raise UnknownBound  # a plain number does not carry a bound
-        return evaluation.recomputed(leaves)
-    if has_plain and evaluation.dtype != "float64":
-        raise UnknownBound  # plain numbers are of float64
-    known: dict[int, Any] = {id(leaf): leaves[name] for name, leaf in evaluation.leaves.items()}
-    for step in evaluation.trace:  # the same in half of the time
+    is_simple = not any(step.op is None or step.keywords or isinstance(step.result, tuple) for step in evaluation.trace)
+    if has_plain and not (is_simple and evaluation.dtype == "float64"):
+        raise UnknownBound  # only repeated steps give a plain number a bound, which is of float64
+    return _repeat_steps(evaluation, tape, leaves, has_plain) if is_simple else evaluation.recomputed(leaves)
+
+
+def _repeat_steps(evaluation: Evaluation, tape: Tape, leaves: Mapping[str, Tensor], has_plain: bool) -> Tensor:
+    """Return the output as ``_repeat_with_bounds`` does, from the steps of the trace, in half of the time of an evaluation."""
+    tensors: dict[int, Any] = {id(leaf): leaves[name] for name, leaf in evaluation.leaves.items()}  # by the id of the original
+    plain: dict[float, Bounded] = {}  # the results of operations on plain numbers, by the number
+    for step in evaluation.trace:
         assert step.op is not None
-        arguments = [known.get(id(value), value) for value in step.arguments]
+        arguments = [tensors.get(id(value), value) for value in step.arguments]
         if has_plain:
             arguments = [plain.get(value, value) if isinstance(value, float) else value for value in arguments]
         if isinstance(step.result, float):
             arguments = [tape.tensor(np.float64(value), 0.0) if isinstance(value, float) else value for value in arguments]
             plain[step.result] = invoke(step.op, arguments, {})
         elif any(isinstance(value, Bounded) for value in arguments):
-            known[id(step.result)] = invoke(step.op, arguments, {})
-        elif any(id(value) in known for value in flat_inputs(step)):
+            tensors[id(step.result)] = invoke(step.op, arguments, {})
+        elif any(id(value) in tensors for value in flat_inputs(step)):
             raise UnknownBound
     output = evaluation.output
-    if id(output) not in known and plain and not output.shape:
+    if id(output) not in tensors and plain and not output.shape:
         return plain.get(float(output._data), output)
-    result: Tensor = known.get(id(output), output)
+    result: Tensor = tensors.get(id(output), output)
     return result

@@ -66,10 +66,10 @@ class _RoundingEvaluator(Evaluator):
 
     def _factor(self, seed: int, result: Tensor) -> Tensor:
         """Return a factor near 1 for each element, which is the same for equal seeds."""
-        chosen = random.Random(seed)  # numpy.random takes 10 ms to import
-        # The rounding of the product may hide a relative change of less than 4 eps.
-        moved = [chosen.choice((-1.0, 1.0)) * chosen.uniform(4.0, 8.0) for _ in range(result.numel())]
-        return new_tensor((1 + self._eps * np.reshape(moved, result.shape)).astype(result.dtype))
+        generator = random.Random(seed)  # numpy.random takes 10 ms to import
+        # In units of eps: the rounding of the product may hide a relative change of less than 4.
+        changes = [generator.choice((-1.0, 1.0)) * generator.uniform(4.0, 8.0) for _ in range(result.numel())]
+        return new_tensor((1 + self._eps * np.reshape(changes, result.shape)).astype(result.dtype))
 
 
 def _shifted_leaf(leaf: Tensor, seed: int) -> Tensor:
@@ -82,10 +82,7 @@ def _shifted_leaf(leaf: Tensor, seed: int) -> Tensor:
 def repeat_evaluation(evaluation: Evaluation, seed: int | None = None, moves: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
     """Evaluate the program again, and return its output and variables.
 
-    Args:
-        evaluation: the evaluation to repeat.
-        seed: the seed of the simulated rounding errors; ``None`` for no simulated errors.
-        moves: whether to shift the variables.
+    The seed is that of simulated rounding errors, ``None`` for no simulated errors.  With a seed, ``moves`` shifts the variables.
     """
     # The leaves are detached to remove the user's hooks, because hooks change gradients but not derivatives.
     variables = {name: leaf.detach().requires_grad_() for name, leaf in evaluation.variables.items()}
@@ -98,14 +95,14 @@ def repeat_evaluation(evaluation: Evaluation, seed: int | None = None, moves: bo
 
 
 def derivatives(evaluation: Evaluation, order: int, seed: int | None = None, moves: bool = False) -> Derivatives:
-    """Return the derivatives up to the given order; ``repeat_evaluation`` describes the arguments."""
+    """Return the derivatives up to the given order of a repeated evaluation; see ``repeat_evaluation``."""
     output, variables = repeat_evaluation(evaluation, seed, moves)
     result: Derivatives = {}
     for place in _places(evaluation):
-        number = output if place is None else output[place]
-        if number._requires_grad:
-            slopes = partials(number, variables, order, evaluation.gradient)
-            result.update({(place, index): np.asarray(value) for index, value in slopes.items()})
+        element = output if place is None else output[place]
+        if element._requires_grad:
+            derivatives_by_index = partials(element, variables, order, evaluation.gradient)
+            result.update({(place, index): np.asarray(value) for index, value in derivatives_by_index.items()})
     return result
 
 
@@ -125,14 +122,10 @@ def is_small_enough(evaluation: Evaluation, order: int) -> bool:
 
 
 def uncertain_derivatives(evaluation: Evaluation, order: int, values: Derivatives, limit: float, moves: bool) -> list[Key]:
-    """Return the finite derivatives whose relative change under perturbed rounding errors exceeds a limit.
+    """Return the finite derivatives, among ``values`` up to an order, whose relative change in trials exceeds a limit.
 
-    Args:
-        evaluation: the evaluation.
-        order: the highest order of the derivatives.
-        values: the derivatives of the evaluation.
-        limit: the largest relative change of an accurate derivative.
-        moves: whether to include trials with shifted variables, which reveal derivatives that do not vary linearly near the point.
+    Trials perturb rounding errors.  With ``moves``, further trials shift the variables, which reveals derivatives that do not vary
+    linearly near the point.
     """
     trials = [derivatives(evaluation, order, seed) for seed in SEEDS]
     shifted = [derivatives(evaluation, order, seed, moves=True) for seed in SEEDS] if moves else []

@@ -42,30 +42,32 @@ class Switch(Struct):
 
 def switches(evaluation: Evaluation, order: int) -> list[Switch]:
     """Return the steps that switch branches at the point, for derivatives up to the given order."""
-    behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}  # the variables behind each tensor
-    nothing: set[str] = set()
+    names_behind = {id(leaf): {name} for name, leaf in evaluation.variables.items()}  # the variables that a tensor depends on
+    no_names: set[str] = set()
     result = []
     for i, step in enumerate(evaluation.trace):
-        variables = nothing
+        variables = no_names
         for value in flat_inputs(step):
-            more = behind.get(id(value), nothing) if type(value) is Tensor else nothing
+            more = names_behind.get(id(value), no_names) if type(value) is Tensor else no_names
             if not more <= variables:
                 variables = variables | more if variables else more  # most steps share the set of their argument
         if not variables:
             continue
         for output in step.results:
-            behind[id(output)] = variables
+            names_behind[id(output)] = variables
         mask = switching_elements(step, order)
         if mask is not None and np.any(mask):
             shape = elementwise_shape(step)
-            result.append(Switch(i, step, np.asarray(mask) if shape is None else np.broadcast_to(mask, shape), variables))
+            mask = np.asarray(mask) if shape is None else np.broadcast_to(mask, shape)
+            result.append(Switch(i, step, mask, variables))
     return result
 
 
 def switching_elements(step: Step, order: int) -> Mask | bool | None:
     """Return the mask of elements at which a step switches branches, or ``None`` if it never does.
 
-    A comparison switches where its sides are equal, a test of truth at 0, an order at a tie, and other functions at their kinks.
+    A comparison switches where its sides are equal, an order at a tie, and other functions at their kinks.  A test of truth
+    switches as a whole if any element is 0.
     """
     op = step.op
     if op is None:
@@ -78,10 +80,12 @@ def switching_elements(step: Step, order: int) -> Mask | bool | None:
             return None
         zeros = np.equal(raw(first), 0)
         return bool(np.any(zeros)) if op.name in _TESTING_TRUTH else zeros
-    mask = _ties(first._data) if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS else None
-    if type(first) is Tensor and first.dtype.kind == "b":
+    mask = None
+    if op.name in _ORDERING and type(first) is Tensor and 1 < first.numel() <= MOST_ELEMENTS:
+        mask = _ties(first._data)
+    if type(first) is Tensor and first.dtype.kind == "b":  # booleans have no kinks
         return mask
-    for predicate in (op.kink, op.second_kink if order > 1 else None):
+    for predicate in (op.kink, op.second_kink if order > 1 else None):  # the first one that is true somewhere decides
         if predicate is not None and not (mask is not None and np.any(mask)):
             mask = np.asarray(op.mask(predicate, *step.arrays()))
     return mask

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autodiff_cli.language.tree import walk
-from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, is_exactly_continuous, jump
+from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, is_exactly_continuous, limits_at_jump
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,7 +144,7 @@ def _limits_of_jump(
         before, after = ([float(values[j]) for values in side] for side in (left, right))
         steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
         for value in (float(point[j]) for point in here):
-            limits = jump(before, after, value)
+            limits = limits_at_jump(before, after, value)
             # A continuous function may differ between neighbouring floats by its slope times the gap; 4 is a margin.
             if limits is not None and abs(limits[1] - limits[0]) > 4 * steep * gap:
                 return limits
