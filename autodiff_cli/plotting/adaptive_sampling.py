@@ -48,7 +48,7 @@ class Samples:
 
 
 def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POINTS) -> Samples:
-    """Sample curves over an interval.
+    """Sample curves over an interval, adaptively, and find their discontinuities.
 
     Args:
         function: a function that returns the value and its derivatives, ``(k, n)``, at points ``(n,)``.  If ``k`` is greater than
@@ -61,12 +61,13 @@ def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POI
     extent = Extent(ys)
     xs, ys = _refine(function, xs, ys, extent, count, most_points)
     mismatches = mismatch(xs, ys, count) > SMOOTH * extent.between(ys, count)
-    rough, coarse = _doubtful_intervals(mismatches, most_points * MOST_DISCONTINUITIES // MOST_POINTS)
+    doubtful, coarse = _doubtful_intervals(mismatches, most_points * MOST_DISCONTINUITIES // MOST_POINTS)
     discontinuities: list[Discontinuity] = []
-    if len(rough):
-        discontinuities, near, at_near = search_discontinuities(function, xs, rough, extent, count)
+    if len(doubtful):
+        discontinuities, near, at_near = search_discontinuities(function, xs, doubtful, extent, count)
         xs, ys = _interrupt(*_insert_samples(xs, ys, near, at_near), discontinuities, count)
     unbounded = [any(place.unbounded(k) for place in discontinuities) for k in range(count)]
+    # Near a pole there are more and larger samples, so the equally spaced ones give the range.
     windows = np.array([shown_range(evenly[k] if unbounded[k] else ys[k], unbounded[k]) for k in range(count)])
     # The ends of the plotted interval are not ends of the domain.
     inner = [place for place in discontinuities if place.left > xs[0] and place.right < xs[-1]]
@@ -75,12 +76,15 @@ def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POI
 
 
 def _doubtful_intervals(mismatches: Mask, most: int) -> tuple[Indices, bool]:
-    """Return the positions of the intervals with a mismatch in any curve, and whether curves are left out, to have ``most``."""
+    """Return the positions of the intervals with a mismatch in a curve, and whether curves are left out.
+
+    Curves are added in order, the value first, while there are at most ``most`` intervals.
+    """
     doubtful = np.zeros(mismatches.shape[1], bool)
-    for mismatched in mismatches:
-        if np.count_nonzero(doubtful | mismatched) > most:
+    for mismatches_of_curve in mismatches:
+        if np.count_nonzero(doubtful | mismatches_of_curve) > most:
             return np.flatnonzero(doubtful), True
-        doubtful |= mismatched
+        doubtful |= mismatches_of_curve
     return np.flatnonzero(doubtful), False
 
 
@@ -88,36 +92,44 @@ def merge_samples(parts: Sequence[Samples]) -> Samples:
     """Return the samples of several curves, each alone in its part, at the points of all; outside of its own, a curve is nan."""
     xs = np.unique(np.concatenate([part.xs for part in parts]))
     ys = np.empty((len(parts), len(xs)))
+    discontinuities: list[Discontinuity] = []
     for k, part in enumerate(parts):
         ys[k] = np.interp(xs, part.xs, part.ys[0], left=math.nan, right=math.nan)
         ys[k, np.searchsorted(xs, part.xs)] = part.ys[0]  # own samples next to nan, where interpolation is nan
-    discontinuities = [replace(mark, curve=k) for k, part in enumerate(parts) for mark in part.discontinuities]
+        discontinuities += [replace(mark, curve=k) for mark in part.discontinuities]
+    discontinuities.sort(key=lambda mark: mark.at)
     evenly, windows = np.concatenate([part.evenly for part in parts]), np.concatenate([part.windows for part in parts])
-    return Samples(xs, ys, evenly, sorted(discontinuities, key=lambda mark: mark.at), windows, any(part.coarse for part in parts))
+    return Samples(xs, ys, evenly, discontinuities, windows, any(part.coarse for part in parts))
 
 
 def shown_range(y: Floats, unbounded: bool) -> tuple[float, float]:
-    """Return the range to show: of all values (nan if none is finite), or of the middle 80 % with half its length on each side."""
+    """Return the range to show of the finite values of a curve, nan if there are none: all, or most of them if it is unbounded.
+
+    Most values are the middle 80 %, and those at a distance of at most half of their range.
+    """
     finite = y[np.isfinite(y)]
     if not len(finite):
         return math.nan, math.nan
     low, high = float(finite.min()), float(finite.max())
     if unbounded:
-        inner = np.percentile(finite, CENTRAL)
-        margin = (inner[1] - inner[0]) / 2
-        low, high = max(low, float(inner[0] - margin)), min(high, float(inner[1] + margin))
+        inner_low, inner_high = np.percentile(finite, CENTRAL)
+        margin = (inner_high - inner_low) / 2
+        low, high = max(low, float(inner_low - margin)), min(high, float(inner_high + margin))
     return low, high
 
 
 def _refine(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: int, most: int) -> tuple[Floats, Floats]:
-    """Halve intervals until the samples of ``count`` curves follow them closely, or there would be more than ``most`` samples."""
+    """Halve intervals until the samples of ``count`` curves follow them closely, or there would be more than ``most`` samples.
+
+    An interval is halved if its ends do not match the slopes, or if the slopes differ so much that a line would miss the curve.
+    """
     for _ in range(HALVINGS):
         allowed = SMOOTH * extent.between(ys, count)
-        rough = (mismatch(xs, ys, count) > allowed).any(0)
+        is_rough = (mismatch(xs, ys, count) > allowed).any(0)
         with np.errstate(all="ignore"):
             bends = np.diff(xs) * np.abs(np.diff(ys[1:])) / 8  # the distance of a parabola from its chord
-        rough |= (bends[:count] > allowed[: len(bends)]).any(0)
-        middles = (xs[:-1] + np.diff(xs) / 2)[rough]
+        is_rough |= (bends[:count] > allowed[: len(bends)]).any(0)
+        middles = (xs[:-1] + np.diff(xs) / 2)[is_rough]
         if not len(middles) or len(xs) + len(middles) > most:
             break
         xs, ys = _insert_samples(xs, ys, middles, function(middles))
@@ -131,7 +143,7 @@ def _insert_samples(xs: Floats, ys: Floats, more: Floats, at_more: Floats) -> tu
 
 
 def _interrupt(xs: Floats, ys: Floats, discontinuities: list[Discontinuity], count: int) -> tuple[Floats, Floats]:
-    """Insert the limits on both sides of each discontinuity, separated by nan in the curves that are discontinuous."""
+    """Return samples with the limits on both sides of each discontinuity, separated by nan in the curves that are discontinuous."""
     points = np.array([[mark.left, mark.left + (mark.right - mark.left) / 2, mark.right] for mark in discontinuities]).reshape(-1)
     xs, ys = _insert_samples(xs, ys, points, np.full((len(ys), len(points)), np.nan))
     for mark in discontinuities:

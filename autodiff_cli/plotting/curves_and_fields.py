@@ -67,10 +67,11 @@ def sample_expression(
     """
     fixed = {**(at or {}), **(const or {})}
     outputs = _plotted_outputs(expression)
-    needed: dict[str, Span] = {}
+    needed: dict[str, Span] = {}  # the names without a value
     for output in outputs:
         needed = {**free_names(parse(output.program), fixed), **needed}
-    default_ranges = _default_ranges(outputs, list(needed), fixed, log) if not over and 0 < len(needed) <= 2 else []
+    has_defaults = not over and 0 < len(needed) <= 2
+    default_ranges = _default_ranges(outputs, list(needed), fixed, log) if has_defaults else []
     over = over or default_ranges
     _check_ranges(expression, [r.name for r in over], needed, at or {}, const or {})
     order = _checked_order(order, len(outputs), len(over), log)
@@ -78,12 +79,13 @@ def sample_expression(
     # One additional order is computed, because the slope of a curve reveals its discontinuities.
     highest = min(order + 1, 2) if len(over) == 1 else 1
     programs = [_compile_derivatives(output.program, over, fixed, highest) for output in outputs]
-    steps = _path_points(over, path)
+    path_points = _path_points(over, path)
     source = PlotSource(tuple(output.program for output in outputs), at or {}, const or {})
-    if len(over) == 1:
-        value = _run_program(programs[0], {over[0].name: steps[:, 0]}, ["value"])[0]
-        return _sample_plot(expression, source, over[0], order, outputs, programs, notes, np.stack([steps[:, 0], value], 1), log)
-    return _sample_field(expression, source, over, order, programs[0], notes, steps)
+    if len(over) == 2:
+        return _sample_field(expression, source, over, order, programs[0], notes, path_points)
+    path_x = path_points[:, 0]
+    (path_y,) = _run_program(programs[0], {over[0].name: path_x}, ["value"])
+    return _sample_plot(expression, source, over[0], order, outputs, programs, notes, np.stack([path_x, path_y], 1), log)
 
 
 def _notes_on_names(outputs: Sequence[Curve], names: Sequence[str], default_ranges: Sequence[Range]) -> list[Record]:
@@ -97,7 +99,7 @@ def _notes_on_names(outputs: Sequence[Curve], names: Sequence[str], default_rang
 
 
 def _plotted_outputs(expression: str) -> list[Curve]:
-    """Return the expressions at the end of a program, each with a program in which blanks replace the others; one is ``value``."""
+    """Return the expressions at the end of a program, each with a program of its own; a single one has the name ``value``."""
     source = with_list_output(expression)
     tree = parse(source)
     names, last = output_names(tree), tree.children[-1]
@@ -105,15 +107,19 @@ def _plotted_outputs(expression: str) -> list[Curve]:
         return [Curve("value", "value", expression)]
     if len(names) > MOST_CURVES:
         raise UsageError(f"a plot shows at most {MOST_CURVES} expressions, not {len(names)}", hint="make several plots")
-    before = source[: last.span[0]]
-    return [
-        Curve(name, shortened(unparse(item), 24), f"{before}{' ' * (item.span[0] - len(before))}{source[slice(*item.span)]}")
-        for name, item in zip(names, last.children, strict=True)
-    ]
+    curves = []
+    for name, item in zip(names, last.children, strict=True):
+        start, end = item.span
+        statements_before = source[: last.span[0]].ljust(start)  # blanks replace other expressions, so that errors point right
+        curves.append(Curve(name, shortened(unparse(item), 24), statements_before + source[start:end]))
+    return curves
 
 
 def _checked_order(order: int | None, outputs: int, variables: int, log: str) -> int:
-    """Return the order of derivatives or, for ``None``, its default; raise ``UsageError`` if a plot cannot show it."""
+    """Return the order of derivatives or, for ``None``, its default; raise ``UsageError`` if a plot cannot show it.
+
+    ``outputs`` and ``variables`` are the numbers of plotted expressions and of variables with ranges.
+    """
     if order is None:
         order = 0 if outputs > 1 or "y" in log else 1
     if not 0 <= order <= 2:
@@ -142,14 +148,16 @@ def _default_ranges(outputs: Sequence[Curve], names: Sequence[str], fixed: Mappi
     """Return a range for each of one or two variables; for one on a linear axis, it ends where all outputs cease to exist."""
     if len(names) == 2:
         return [Range(name, -3.0, 3.0) for name in names]
-    name = names[0]
+    (name,) = names
     if "x" in log:
         return [Range(name, 0.01, 100.0)]
     points = even_points(-DEFAULT_REACH, DEFAULT_REACH, SAMPLES)
+    programs = [_compile_derivatives(output.program, [], fixed, 0) for output in outputs]
     with np.errstate(all="ignore"):
-        values = [_run_program(_compile_derivatives(output.program, [], fixed, 0), {name: points}, ["value"]) for output in outputs]
-    inside = points[~np.isnan(np.concatenate(values)).all(axis=0)]
-    return [Range(name, float(inside[0]), float(inside[-1])) if len(inside) > 1 else Range(name, -DEFAULT_REACH, DEFAULT_REACH)]
+        values = np.concatenate([_run_program(program, {name: points}, ["value"]) for program in programs])
+    inside = points[~np.isnan(values).all(axis=0)]
+    low, high = (float(inside[0]), float(inside[-1])) if len(inside) > 1 else (-DEFAULT_REACH, DEFAULT_REACH)
+    return [Range(name, low, high)]
 
 
 def _path_points(over: Sequence[Range], path: Mapping[str, ArrayLike] | None) -> Floats:
@@ -173,42 +181,42 @@ def _sample_plot(
     path: Floats,
     log: str,
 ) -> Plot:
-    """Return the plot of one or several outputs over a variable; the arguments are the attributes of ``Plot``."""
+    """Return the plot of one or several outputs over a variable, and add to the notes; the arguments are attributes of ``Plot``."""
     scale = Scale(log)
     points = scale.x(even_points(*scale.x_ends(over), over.samples or SAMPLES))
     points[[0, -1]] = over.low, over.high  # without rounding errors of the scale
     terms = [output_name((over.name,) * k) for k in range(min(order + 1, 2) + 1)]
-    curves = list(outputs)
-    if len(outputs) == 1:
-        slopes = zip(terms[1 : order + 1], (f"d/d{over.name}", f"d²/d{over.name}²"), strict=False)
-        curves += [Curve(*names) for names in slopes]
+    labels = ("value", f"d/d{over.name}", f"d²/d{over.name}²")
+    slopes = [Curve(*names) for names in zip(terms, labels, strict=False)][1 : order + 1]  # of one output; others have order 0
     parts = [part for program in programs for part in _sample_curves(program, over.name, points, terms, order + 1, scale)]
-    for k, part in enumerate(parts):
+    for output, part in zip(outputs, parts, strict=False):  # the other parts are those of slopes
         marks = [scale.with_variable_position(mark) for mark in part.discontinuities]
-        named = f"{outputs[k].label}: " if len(outputs) > 1 else ""
-        notes += discontinuity_notes(over.name, marks if k < len(outputs) else [], named)
+        notes += discontinuity_notes(over.name, marks, f"{output.label}: " if len(outputs) > 1 else "")
     samples = parts[0] if len(parts) == 1 else merge_samples(parts)
+    table = np.concatenate([_run_program(program, {over.name: points}, terms[: order + 1]) for program in programs])
     if samples.coarse:
         hint = f"use {10 * len(points)} samples or a shorter range"
         notes.append(note("coarse", f"the curve changes too fast for {len(points)} samples; {hint}"))
-    table = np.concatenate([_run_program(program, {over.name: points}, terms[: order + 1]) for program in programs])
     if not np.isfinite(samples.ys[0]).any():
         notes.append(note("domain", f"the expression is not finite anywhere for {over.name} from {over.low:g} to {over.high:g}"))
     if "y" in log and (table <= 0).any():
         notes.append(note("domain", "values that are not positive are not on the logarithmic axis"))
-    return Plot(expression, source, over, order, tuple(curves), points, table, samples, path, notes, scale)
+    return Plot(expression, source, over, order, (*outputs, *slopes), points, table, samples, path, notes, scale)
 
 
 def _sample_curves(
     program: Compiled, name: str, points: Floats, terms: Sequence[str], count: int, scale: Scale
 ) -> Iterator[Samples]:
-    """Yield the samples of the first ``count`` of some terms: all together, or each with its slope if an axis is logarithmic."""
+    """Yield the samples of the first ``count`` of some terms: all together, or each with its slope if an axis is logarithmic.
+
+    ``name`` is the variable.
+    """
     most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
     groups = [terms[first : first + 2] for first in range(count)] if scale.log else [terms]
     for group in groups:
 
-        def curves_on_axes(u: Floats, group: Sequence[str] = group) -> Floats:  # the default keeps the group of this turn
-            x = scale.x(u)
+        def curves_on_axes(axis_x: Floats, group: Sequence[str] = group) -> Floats:  # the default keeps the group of this turn
+            x = scale.x(axis_x)
             return scale.curves_on_axes(x, _without_undefined(_run_program(program, {name: x}, group)))
 
         with np.errstate(all="ignore"):
@@ -222,8 +230,9 @@ def _sample_field(
     """Return the plot of one output over two variables; the arguments are the attributes of ``Field``."""
     x, y = (even_points(r.low, r.high, min(r.samples or SAMPLES_EACH_WAY, MOST_EACH_WAY)) for r in over)
     grid = np.meshgrid(x, y)
-    columns = {r.name: part.ravel() for r, part in zip(over, grid, strict=True)}
-    table = _run_program(program, columns, ["value", *(output_name((r.name,)) for r in over)]).reshape(-1, *grid[0].shape)
+    columns = {r.name: coordinates.ravel() for r, coordinates in zip(over, grid, strict=True)}
+    terms = ["value", *(output_name((r.name,)) for r in over)]
+    table = _run_program(program, columns, terms).reshape(-1, len(y), len(x))
     value, *gradient = _without_undefined(table)
     with np.errstate(all="ignore"):
         discontinuous, has_outliers = _find_discontinuous(x, y, value, gradient)
@@ -269,35 +278,41 @@ def _check_ranges(
 
 
 def discontinuity_notes(name: str, discontinuities: Sequence[Discontinuity], named: str = "") -> list[Record]:
-    """Return a note for each kind, with the positions; an infinite end of the domain is a kind; ``named`` begins each note."""
-    places: dict[tuple[str, str, str], list[float]] = {}
+    """Return a note for each kind of discontinuity of a curve over the variable ``name``, which begins with ``named``.
+
+    Ends of the domain at which the value is infinite are a kind of their own.
+    """
+    positions: dict[tuple[str, str, str], list[float]] = {}  # by kind and its words for one and for many
     for mark in discontinuities:
-        singular, many = _KINDS[mark.kind]
-        unbounded = [side.value for side in mark.limits[0] if side.kind == "infinite"]
-        if mark.kind == "edge" and unbounded:
-            singular = many = f"the value goes to {unbounded[0]:g}"
-        places.setdefault((mark.kind, singular, many), []).append(mark.at)
+        singular, plural = _KINDS[mark.kind]
+        infinite = [side.value for side in mark.limits[0] if side.kind == "infinite"]
+        if mark.kind == "edge" and infinite:
+            singular = plural = f"the value goes to {infinite[0]:g}"
+        positions.setdefault((mark.kind, singular, plural), []).append(mark.at)
     notes = []
-    for (kind, singular, many), at in places.items():
-        numbers = [f"{place:.6g}" for place in at[:MOST_NAMED]]
-        rest = [f"{len(at) - MOST_NAMED:,} more places"] if len(at) > MOST_NAMED else []
-        where = "beyond" if kind == "overflow" else "near"
-        notes.append(note(kind, f"{named}{singular if len(at) == 1 else many} {where} {name} = {listed([*numbers, *rest])}"))
+    for (kind, singular, plural), places in positions.items():
+        numbers = [f"{place:.6g}" for place in places[:MOST_NAMED]]
+        rest = [f"{len(places) - MOST_NAMED:,} more places"] if len(places) > MOST_NAMED else []
+        where = f"{'beyond' if kind == 'overflow' else 'near'} {name} = {listed([*numbers, *rest])}"
+        notes.append(note(kind, f"{named}{singular if len(places) == 1 else plural} {where}"))
     return notes
 
 
 def _find_discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
-    """Return where the rise to a neighbour does not match the gradient, and whether a value there is far from the median."""
-    marks = np.zeros(value.shape, bool)
+    """Return where the rise to a neighbour does not match the gradient, and whether a value there is far from the median.
+
+    The value, the two slopes and the mask have the shape ``(len(y), len(x))``.
+    """
+    mask = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]
     if not len(finite):
-        return marks, False
+        return mask, False
     low, high = np.percentile(finite, CENTRAL)
     span = (high - low) or np.ptp(finite) or 1.0
-    along_x, along_y = (value, gradient[0], x, marks), (value.T, gradient[1].T, y, marks.T)  # transposed views of the same marks
-    for values, slopes, points, marked in (along_x, along_y):
+    along_x, along_y = (value, gradient[0], x, mask), (value.T, gradient[1].T, y, mask.T)  # transposed views of the same mask
+    for values, slopes, points, mask_along in (along_x, along_y):
         expected = np.diff(points) * (slopes[:, 1:] + slopes[:, :-1]) / 2
         allowed = np.maximum(span / 10, 0.6 * np.abs(expected))  # a visible difference, and not one of a steep slope that bends
-        marked[:, :-1] |= np.abs(np.diff(values) - expected) > allowed
+        mask_along[:, :-1] |= np.abs(np.diff(values) - expected) > allowed
     is_outlier = np.abs(value - np.median(finite)) > 3 * span
-    return marks, bool((marks & is_outlier).any())
+    return mask, bool((mask & is_outlier).any())

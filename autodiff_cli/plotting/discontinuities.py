@@ -44,15 +44,15 @@ class Extent:
 
     def __init__(self, ys: Floats) -> None:
         self._centers = np.zeros(len(ys))
-        self._spans = np.ones(len(ys))
+        self._spans = np.ones(len(ys))  # also of a curve without finite values
         for k, y in enumerate(ys):
             finite = y[np.isfinite(y)]
             if len(finite):
-                low, center, high = np.percentile(finite, (CENTRAL[0], 50, CENTRAL[1]))
-                # The percentiles of sign(x) or where(x == 0, 1, 0) may be equal.  The size of a constant is its magnitude.
-                span, largest = high - low or np.ptp(finite), np.abs(finite).max()
-                self._centers[k] = center
-                self._spans[k] = span if span > 1e-12 * largest else largest or 1.0
+                low, self._centers[k], high = np.percentile(finite, (CENTRAL[0], 50, CENTRAL[1]))
+                span = high - low or np.ptp(finite)  # the percentiles of sign(x) or where(x == 0, 1, 0) may be equal
+                largest = np.abs(finite).max()
+                is_constant = span <= 1e-12 * largest
+                self._spans[k] = (largest or 1.0) if is_constant else span
 
     def size(self, curve: int, y: Floats | float) -> Floats:
         """Return the scale for differences near values ``y``: the span of the curve, or a third of the distance to its centre."""
@@ -119,7 +119,10 @@ class Discontinuity:
 def search_discontinuities(
     function: Curves, xs: Floats, rough: Indices, extent: Extent, count: int
 ) -> tuple[list[Discontinuity], Floats, Floats]:
-    """Return the discontinuities in the intervals that begin at the positions ``rough``, and the additional samples."""
+    """Return the discontinuities in the intervals that begin at the positions ``rough``, and samples near them.
+
+    The additional samples are points ``(m,)`` and the curves there, ``(k, m)``.
+    """
     low, high = float(xs[0]), float(xs[-1])
     resolution = 4 * float(np.spacing(max(abs(low), abs(high))))  # a few floats, whatever the function does between them
     left, right = bisect_intervals(function, xs[rough], xs[rough + 1], extent, count, resolution)
@@ -130,22 +133,22 @@ def search_discontinuities(
     at_middle = np.asarray(function(middle))[0]
     exact = np.array([_short_position(*place) for place in zip(left, right, middle, strict=True)])
     at_exact = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
+    left_values, right_values = np.split(values, [before.shape[1]], axis=2)
     discontinuities = []
-    half = before.shape[1]  # the number of points on the left of a place; the others are on its right
     digits = max(0, int(-math.log10(16 * resolution)))  # of a position, without those below the resolution
     closest = CLOSEST * (high - low)
     for i in range(len(left)):
-        sides = (left[i] - before[i], values[:, i, :half]), (after[i] - right[i], values[:, i, half:])
+        sides = (left[i] - before[i], left_values[:, i]), (after[i] - right[i], right_values[:, i])
         inside = left[i] > low, right[i] < high
         kind, limits = _classify_place(sides, inside, float(at_middle[i]), extent, count, closest)
         joined = limits_meet(limits, extent)
         if kind or not all(joined):
-            at = round(float(middle[i]), digits) + 0.0
+            position = round(float(middle[i]), digits) + 0.0  # and not -0
             ends = float(left[i]), float(right[i])
-            discontinuities.append(Discontinuity(kind, at, *ends, tuple(limits), joined, float(at_exact[i])))
-    far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= closest
-    inner = far & (near > low) & (near < high)
-    return discontinuities, near[inner], values[:, inner]
+            discontinuities.append(Discontinuity(kind, position, *ends, tuple(limits), joined, float(at_exact[i])))
+    is_far = np.minimum(np.abs(near - left[:, None]), np.abs(near - right[:, None])) >= closest
+    drawn = is_far & (near > low) & (near < high)
+    return discontinuities, near[drawn], values[:, drawn]
 
 
 def _classify_place(
@@ -157,9 +160,10 @@ def _classify_place(
     if kind == "hole":  # near a hole, which is 0/0, rounding errors dominate the derivatives
         limits[1:] = [_both_limits(sides, inside, extent, k, closest) for k in range(1, count)]
     joined = limits_meet(limits, extent)
-    first = joined.index(False) if not all(joined) else count  # the first curve that is discontinuous
-    if first < count and leaves_float_range([values[first] for _, values in sides], inside):
-        kind = "overflow" if first == 0 else ""
+    if not all(joined):
+        first = joined.index(False)  # the first curve that is discontinuous
+        if leaves_float_range([values[first] for _distances, values in sides], inside):
+            kind = "overflow" if first == 0 else ""  # the overflow of a derivative alone is not reported
     return kind, limits
 
 
@@ -183,12 +187,14 @@ def _merge_touching(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Merge intervals at most ``close`` apart; return their ends, their middles, and the lowest and highest point around each.
 
-    If a sample is at a discontinuity, as 0 is for 1/x, both adjacent intervals were bisected towards it.
+    ``floor`` and ``ceiling`` are the lowest and highest point around each interval before; those of different places do not
+    overlap afterwards.  If a sample is at a discontinuity, as 0 is for 1/x, both adjacent intervals were bisected towards it.
     """
-    begin = np.flatnonzero(np.concatenate([[True], left[1:] - right[:-1] > close]))
-    end = np.concatenate([begin[1:], [len(left)]]) - 1
-    middle = np.where(begin < end, right[begin], left[begin] + (right[end] - left[begin]) / 2)  # or the sample they share
-    left, right, floor, ceiling = left[begin], right[end], floor[begin], ceiling[end]
+    first = np.flatnonzero(np.concatenate([[True], left[1:] - right[:-1] > close]))  # of the intervals that are merged
+    last = np.concatenate([first[1:], [len(left)]]) - 1
+    shared_sample, own_middle = right[first], left[first] + (right[last] - left[first]) / 2
+    middle = np.where(first < last, shared_sample, own_middle)
+    left, right, floor, ceiling = left[first], right[last], floor[first], ceiling[last]
     between = right[:-1] + (left[1:] - right[:-1]) / 2
     floor[1:] = np.maximum(floor[1:], between)
     ceiling[:-1] = np.minimum(ceiling[:-1], between)
@@ -209,42 +215,40 @@ def mismatch(xs: Floats, ys: Floats, count: int) -> Floats:
     differences = np.empty((count, *steps.shape))
     with np.errstate(all="ignore"):
         for k in range(count):
-            rise = np.diff(ys[k], axis=0)
+            difference = np.diff(ys[k], axis=0)
             if k + 1 < len(ys):
-                fitted = rise - steps * (ys[k + 1][:-1] + ys[k + 1][1:]) / 2
-                rise = np.where(np.isfinite(fitted), fitted, rise)  # ignore infinite slopes
-            elif len(rise) > 2:  # without a derivative: use the slopes of both neighbours
-                slopes = rise / steps
-                fitted = rise[1:-1] - steps[1:-1] * (slopes[:-2] + slopes[2:]) / 2
-                rise[1:-1] = np.where(np.isfinite(fitted), fitted, rise[1:-1])
-            finite = np.isfinite(ys[k])
-            differences[k] = np.where(finite[:-1] & finite[1:], np.abs(rise), np.where(finite[:-1] | finite[1:], np.inf, 0.0))
+                slopes = ys[k + 1]
+                from_slopes = difference - steps * (slopes[:-1] + slopes[1:]) / 2
+                difference = np.where(np.isfinite(from_slopes), from_slopes, difference)  # ignore infinite slopes
+            elif len(difference) > 2:  # without a derivative: use the slopes of both neighbours
+                slopes = difference / steps
+                from_slopes = difference[1:-1] - steps[1:-1] * (slopes[:-2] + slopes[2:]) / 2
+                difference[1:-1] = np.where(np.isfinite(from_slopes), from_slopes, difference[1:-1])
+            left_finite, right_finite = np.isfinite(ys[k])[:-1], np.isfinite(ys[k])[1:]
+            differences[k] = np.where(left_finite & right_finite, np.abs(difference), 0.0)
+            differences[k][left_finite != right_finite] = np.inf
     return differences
 
 
 def bisect_intervals(
     function: Curves, left: Floats, right: Floats, extent: Extent, count: int, resolution: float
 ) -> tuple[Floats, Floats]:
-    """Bisect all intervals at once, each towards the half with the larger mismatch, and return the ends.
+    """Bisect all intervals at once, each towards the half with the larger mismatch, and return their ends.
 
-    Args:
-        function: the curves.
-        left, right: the ends of the intervals.
-        extent: the sizes of the curves.
-        count: the number of curves to test.
-        resolution: the length at which an interval is not bisected further.
+    The first ``count`` curves are tested.  An interval is not bisected further at the length ``resolution``.
     """
-    ends = np.stack([left, right])
-    values = np.stack([function(left), function(right)], axis=1)
+    ends = np.stack([left, right])  # (2, m), for m intervals
+    values = np.stack([function(left), function(right)], axis=1)  # (k, 2, m)
     while ends.shape[1] and np.max(ends[1] - ends[0]) > resolution:
         middle = ends[0] + (ends[1] - ends[0]) / 2
         at_middle = np.asarray(function(middle))
-        before = np.stack([ends[0], middle]), np.stack([values[:, 0], at_middle], axis=1)
-        after = np.stack([middle, ends[1]]), np.stack([at_middle, values[:, 1]], axis=1)
+        first_ends, first_values = np.stack([ends[0], middle]), np.stack([values[:, 0], at_middle], axis=1)
+        second_ends, second_values = np.stack([middle, ends[1]]), np.stack([at_middle, values[:, 1]], axis=1)
         sizes = np.stack([np.fmax(*extent.size(k, values[k])) for k in range(count)])
-        first = _is_first_half_rougher(_roughness(*before, count) / sizes, _roughness(*after, count) / sizes)
-        ends = np.where(first, before[0], after[0])
-        values = np.where(first, before[1], after[1])
+        first_roughness = _roughness(first_ends, first_values, count) / sizes
+        takes_first = _is_first_half_rougher(first_roughness, _roughness(second_ends, second_values, count) / sizes)
+        ends = np.where(takes_first, first_ends, second_ends)
+        values = np.where(takes_first, first_values, second_values)
     return ends[0], ends[1]
 
 
@@ -262,45 +266,41 @@ def _roughness(ends: Floats, values: Floats, count: int) -> Floats:
 
 
 def _is_first_half_rougher(first: Floats, second: Floats) -> Mask:
-    """Return whether the first half of each interval is at least as rough as the second half.
+    """Return whether the first half of each interval is at least as rough as the second half, by their roughness ``(count, m)``.
 
-    The halves are compared in the first curve that is not smooth.
+    The halves are compared in the first curve that is not smooth, or in the roughest one.
     """
     worst = np.maximum(first, second)
-    curve = np.where((worst > DOUBTFUL).any(0), (worst > DOUBTFUL).argmax(0), worst.argmax(0))
-    columns = np.arange(first.shape[1])
-    rougher: Mask = first[curve, columns] >= second[curve, columns]
-    return rougher
+    is_doubtful = worst > DOUBTFUL
+    curve = np.where(is_doubtful.any(0), is_doubtful.argmax(0), worst.argmax(0))  # one for each interval
+    intervals = np.arange(first.shape[1])
+    is_rougher: Mask = first[curve, intervals] >= second[curve, intervals]
+    return is_rougher
 
 
 def approach_points(left: Floats, right: Floats, low: Floats, high: Floats, resolution: float) -> tuple[Floats, Floats]:
     """Return points on both sides of intervals at geometrically shrinking distances, ``(n, DISTANCES)`` each, the closest last.
 
-    Args:
-        left, right: the ends of the intervals.
-        low, high: the lowest and the highest point that may be sampled for each interval.
-        resolution: the smallest meaningful distance.
+    ``low`` and ``high`` are the lowest and the highest point for each interval, ``resolution`` is the smallest meaningful distance.
     """
     closest = 64 * resolution  # rounding errors would change the ratios of smaller distances
-    share = np.linspace(0.0, 1.0, DISTANCES)
+    exponents = np.linspace(0.0, 1.0, DISTANCES)
     distances = []
     for room in (left - low, high - right):
-        room = np.maximum(room, closest)[:, None]
-        distances.append(room * (closest / room) ** share)
-    return left[:, None] - distances[0], right[:, None] + distances[1]
+        furthest = np.maximum(room, closest)[:, None]
+        distances.append(furthest * (closest / furthest) ** exponents)
+    left_distances, right_distances = distances
+    return left[:, None] - left_distances, right[:, None] + right_distances
 
 
 def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: int, closest: float = 0.0) -> Limit:
-    """Return the limit of a curve as the distance goes to 0.
+    """Return the limit of a curve from samples on one side of a point, the closest last, ``(n,)`` each.
 
-    Args:
-        distances, values: the samples on one side of a point, the closest last, ``(n,)`` each.
-        extent: the sizes of the curves.
-        curve: the number of this curve.
-        closest: the minimum distance of the samples that are used; rounding errors dominate closer samples.
+    Samples at distances below ``closest`` are left out, because rounding errors dominate them, if enough others remain.
     """
-    if closest and np.count_nonzero(distances >= closest) > _TAIL:
-        values, distances = values[distances >= closest], distances[distances >= closest]
+    is_far = distances >= closest
+    if np.count_nonzero(is_far) > _TAIL:
+        values, distances = values[is_far], distances[is_far]
     last = float(values[-1])
     if math.isnan(last):
         return Limit("outside")
@@ -315,17 +315,21 @@ def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: in
     if sizes.max() <= NEGLIGIBLE / 100 * scale or not sizes.all():  # it changes invisibly, or two samples are equal
         return Limit("finite", last)
     if (steps > 0).any() and (steps < 0).any():  # it oscillates, perhaps only by rounding errors
-        return Limit("finite", last) if sizes[-3:].max() <= NEGLIGIBLE / 10 * scale else _plateau(values, extent, curve)
+        is_settled = sizes[-3:].max() <= NEGLIGIBLE / 10 * scale
+        return Limit("finite", last) if is_settled else _plateau(values, extent, curve)
     return _extrapolated_limit(last, steps, float(distances[-1] / distances[-2]))
 
 
 def _extrapolated_limit(last: float, steps: Floats, ratio: float) -> Limit:
-    """Return the limit beyond ``last`` of geometric ``steps``, at distances of a constant ratio; infinite if they hardly shrink."""
-    shrink = float(np.abs(steps[-1] / steps[0]) ** (1 / (len(steps) - 1)))
-    power = math.log(shrink) / math.log(ratio)
+    """Return the limit of a curve whose last sample is ``last``; infinite if its steps hardly shrink.
+
+    The steps between its samples, at distances of a constant ratio, are about a geometric series.
+    """
+    shrink = float(np.abs(steps[-1] / steps[0]) ** (1 / (len(steps) - 1)))  # the mean ratio of two steps
+    power = math.log(shrink) / math.log(ratio)  # of the distance, to which the steps are proportional
     if power <= SLOWEST:
         return Limit("infinite", math.copysign(math.inf, steps[-1]))
-    rest = float(steps[-1]) * shrink / (1 - shrink)
+    rest = float(steps[-1]) * shrink / (1 - shrink)  # the sum of the series
     return Limit("finite", last + rest, abs(rest) / 10)  # a tenth of the extrapolation may be wrong
 
 
@@ -349,11 +353,8 @@ def limits_meet(limits: Sequence[tuple[Limit, Limit]], extent: Extent) -> tuple[
 def leaves_float_range(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
     """Return whether a curve leaves the range of floats: it is infinite on one side, and infinite or huge on the other.
 
-    Next to a pole, values are finite and smaller than ``LARGE``.
-
-    Args:
-        sides: the values on the left and on the right, the closest last.
-        inside: whether each side is inside the plotted interval.
+    Next to a pole, values are finite and smaller than ``LARGE``.  ``sides`` are the values on the left and on the right, the
+    closest last; both sides must be ``inside`` the plotted interval.
     """
     if not all(inside):
         return False
@@ -364,13 +365,9 @@ def leaves_float_range(sides: Sequence[Floats], inside: Sequence[bool]) -> bool:
 
 
 def discontinuity_kind(limits: Sequence[tuple[Limit, Limit]], joined: Sequence[bool], value: float, extent: Extent) -> str:
-    """Return the kind of a discontinuity; empty if every curve is continuous.
+    """Return the kind of a discontinuity from the limits of each curve, the value and derivatives; empty if all are continuous.
 
-    Args:
-        limits: the limits of each curve from both sides.
-        joined: whether the limits of each curve are equal.
-        value: the value at the discontinuity itself.
-        extent: the sizes of the curves.
+    ``joined`` says whether the limits of a curve from both sides are equal, and ``value`` is the value at the point itself.
     """
     kinds = [{left.kind, right.kind} for left, right in limits]
     if not joined[0]:
@@ -379,7 +376,8 @@ def discontinuity_kind(limits: Sequence[tuple[Limit, Limit]], joined: Sequence[b
         if "outside" in kinds[0]:
             return "edge"
         return "pole" if "infinite" in kinds[0] else "oscillation" if "none" in kinds[0] else "jump"
-    if not math.isfinite(value) or not extent.meet(0, value, limits[0][0].value, limits[0][0].doubt):
+    limit, _ = limits[0]
+    if not math.isfinite(value) or not extent.meet(0, value, limit.value, limit.doubt):
         return "hole"
     if len(limits) > 1 and not joined[1]:
         return "vertical tangent" if "infinite" in kinds[1] else "kink" if kinds[1] == {"finite"} else "oscillation"

@@ -60,18 +60,19 @@ class FittedPlot:
         """The label of the residuals."""
         return "residual/s" if self.error is None else "residual/sigma"
 
-    def thinned(self, most: int = MOST_POINTS) -> tuple[Floats, Floats, Floats | None, Floats]:
-        """Return x, y, their error and the residuals of at most ``most`` rows, which are equally spaced."""
-        chosen = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(int))
-        return self.x[chosen], self.y[chosen], None if self.error is None else self.error[chosen], self.residuals[chosen]
+    def thinned(self) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """Return x, y, the errors of y (``None`` if not known) and the residuals of at most ``MOST_POINTS`` equally spaced rows."""
+        rows = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), MOST_POINTS)).round().astype(int))
+        return self.x[rows], self.y[rows], None if self.error is None else self.error[rows], self.residuals[rows]
 
     @property
     def window(self) -> tuple[float, float, float, float]:
         """The ends of x, and those of y, around the data with their errors, the curve and the confidence band, with a margin."""
-        mean = 0.0 if self.mean is None else self.mean
+        half_width = 0.0 if self.mean is None else self.mean
         error = 0.0 if self.error is None else self.error
-        heights = np.concatenate([self.y - error, self.y + error, self.curve[1] - mean, self.curve[1] + mean])
-        return *_range_with_margin(np.concatenate([self.x, self.curve[0]])), *_range_with_margin(heights)
+        curve_x, curve_y = self.curve
+        heights = np.concatenate([self.y - error, self.y + error, curve_y - half_width, curve_y + half_width])
+        return *_range_with_margin(np.concatenate([self.x, curve_x])), *_range_with_margin(heights)
 
 
 def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, float]:
@@ -98,7 +99,8 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     x, y, error, residuals = plot.thinned()
     above.set_title(two_lines(visible(plot.title), 87), loc="left", family="DejaVu Sans Mono", fontsize=10, color=colors.ink)
     _draw_curve(above, plot, colors.curves[0])
-    points = {"color": colors.curves[1], "markersize": 5 if len(x) < 200 else 2.5, "zorder": 4, "linestyle": "none", "marker": "o"}
+    size = 5 if len(x) < 200 else 2.5  # in points; many large points would hide each other
+    points = {"color": colors.curves[1], "markersize": size, "zorder": 4, "linestyle": "none", "marker": "o"}
     if error is None:
         above.plot(x, y, label="data", gid="data", **points)
     else:
@@ -106,11 +108,11 @@ def _draw(figure: Figure, plot: FittedPlot, colors: PictureTheme) -> None:
     below.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
     below.plot(x, residuals, gid="residuals", **points)
     bottom, top = _range_with_margin(np.append(residuals, [-1.0, 1.0]), MARGIN_OF_RESIDUALS)
-    for axes, ends, most in ((above, (low, high), 9), (below, (bottom, top), 5)):
+    for axes, ends, most_ticks in ((above, (low, high), 9), (below, (bottom, top), 5)):
         axes.set_xlim(left, right)
         axes.set_ylim(*ends)
         axes.set_xticks(*ticks(left, right, 11))
-        axes.set_yticks(*ticks(*ends, most))
+        axes.set_yticks(*ticks(*ends, most_ticks))
         axes.grid(color=colors.grid, linewidth=0.8)
         axes.set_axisbelow(True)
     above.set_ylabel(plot.up)

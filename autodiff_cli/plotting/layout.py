@@ -31,18 +31,18 @@ class Panel(NamedTuple):
 
 def panels(plot: Plot) -> list[Panel]:
     """Group the curves that are legible on the same axes; if the range of values is given, all curves share the axes."""
-    everything = tuple(range(len(plot.columns)))
+    every_curve = tuple(range(len(plot.columns)))
     if plot.y_range is not None:
-        return [Panel(everything, *plot.scale.ends("y", *plot.y_range))]
-    groups: list[Panel] = []
-    for k in everything:
-        if groups:
-            wider = _panel(plot, (*groups[-1].curves, k))
+        return [Panel(every_curve, *plot.scale.ends("y", *plot.y_range))]
+    result: list[Panel] = []
+    for k in every_curve:  # a curve joins the last panel if all its curves stay legible
+        if result:
+            wider = _panel(plot, (*result[-1].curves, k))
             if all(_is_legible(plot.samples.evenly[i], wider) for i in wider.curves):
-                groups[-1] = wider
+                result[-1] = wider
                 continue
-        groups.append(_panel(plot, (k,)))
-    return groups
+        result.append(_panel(plot, (k,)))
+    return result
 
 
 def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
@@ -50,16 +50,16 @@ def _panel(plot: Plot, curves: tuple[int, ...]) -> Panel:
 
     Unbounded curves extend the range by at most half of its length in each direction.  Without finite values, it is -1 to 1.
     """
-    finite = [k for k in curves if np.isfinite(plot.samples.windows[k]).all()]
+    finite = [k for k in curves if np.isfinite(plot.samples.windows[k]).all()]  # the curves with finite values
     if not finite:
         return Panel(curves, -1.0, 1.0)
     bounded = [k for k in finite if not any(mark.unbounded(k) for mark in plot.samples.discontinuities)]
     low, high = _range_of_windows(plot, bounded or finite[:1])
-    room = (high - low) / 2
-    if room:
+    most_extension = (high - low) / 2
+    if most_extension:
         lowest, highest = _range_of_windows(plot, finite)
-        low = min(low, max(lowest, low - room))
-        high = max(high, min(highest, high + room))
+        low = min(low, max(lowest, low - most_extension))
+        high = max(high, min(highest, high + most_extension))
     return Panel(curves, *_widened(low, high))
 
 
@@ -84,22 +84,24 @@ def _is_legible(y: Floats, panel: Panel) -> bool:
     finite = y[np.isfinite(y)]
     if not len(finite):
         return True
-    seen = finite[(finite >= panel.low) & (finite <= panel.high)]
-    if len(seen) < 0.4 * len(finite):
+    inside = finite[(finite >= panel.low) & (finite <= panel.high)]
+    if len(inside) < 0.4 * len(finite):
         return False
-    span = float(np.ptp(seen))
-    return span * FLAT >= panel.high - panel.low or span <= 1e-9 * float(np.abs(finite).max())
+    span = float(np.ptp(inside))
+    is_constant = span <= 1e-9 * float(np.abs(finite).max())  # but for rounding errors
+    return is_constant or span * FLAT >= panel.high - panel.low
 
 
 def clip_curve(xs: Floats, ys: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Clip a curve to a range of values; values outside the range become nan."""
+    """Return a curve with points where it crosses the bounds of a range of values; values outside the range become nan."""
     for bound in (low, high):
         with np.errstate(all="ignore"):
-            crosses = np.flatnonzero((ys[:-1] < bound) & (ys[1:] > bound) | (ys[:-1] > bound) & (ys[1:] < bound))
-            share = (bound - ys[crosses]) / (ys[crosses + 1] - ys[crosses])
+            before, after = ys[:-1], ys[1:]
+            crosses = np.flatnonzero((before < bound) & (after > bound) | (before > bound) & (after < bound))  # the intervals
+            share = (bound - before[crosses]) / (after[crosses] - before[crosses])  # of the interval, by linear interpolation
         share[np.isnan(share)] = 1.0  # next to a pole, the bound is crossed at the end of the interval
-        at = xs[crosses] + share * (xs[crosses + 1] - xs[crosses])
-        xs, ys = np.insert(xs, crosses + 1, at), np.insert(ys, crosses + 1, bound)
+        crossings = xs[crosses] + share * (xs[crosses + 1] - xs[crosses])
+        xs, ys = np.insert(xs, crosses + 1, crossings), np.insert(ys, crosses + 1, bound)
     with np.errstate(all="ignore"):
         return xs, np.where((ys >= low) & (ys <= high), ys, np.nan)
 
@@ -111,28 +113,33 @@ def finite_slices(ys: Floats) -> list[slice]:
 
 
 def thin_curve(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> list[tuple[Floats, Floats]]:
-    """Return the pieces of a curve, reduced to the first, last, lowest and highest point of each column."""
+    """Return the pieces of a curve, which nan separates, reduced to the first, last, lowest and highest point of each column.
+
+    The columns divide the range from ``low`` to ``high`` of x.
+    """
     pieces = []
-    for run in finite_slices(ys):
-        x, y = xs[run], ys[run]
+    for piece in finite_slices(ys):
+        x, y = xs[piece], ys[piece]
         column = np.floor((x - low) / (high - low) * columns)
-        begin = np.flatnonzero(np.concatenate([[True], np.diff(column) > 0]))
-        end = np.concatenate([begin[1:], [len(x)]])
+        begins = np.flatnonzero(np.concatenate([[True], np.diff(column) > 0]))
+        ends = np.concatenate([begins[1:], [len(x)]])
         points: list[int] = []
-        for a, b in zip(begin.tolist(), end.tolist(), strict=True):
-            points += sorted({a, b - 1, a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))})
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            lowest, highest = begin + int(np.argmin(y[begin:end])), begin + int(np.argmax(y[begin:end]))
+            points += sorted({begin, lowest, highest, end - 1})
         pieces.append((x[points], y[points]))
     return pieces
 
 
 def ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return at most ``most`` ticks and their labels: multiples of pi if the bounds are multiples of pi/4, else round numbers."""
-    if high - low < 100 and all(abs(4 * end / math.pi - round(4 * end / math.pi)) < 1e-9 for end in (low, high)):
-        step = _first_step(low, high, [part * math.pi for part in (0.25, 0.5, 1, 2, 5, 10, 20)], most)
+    quarters_of_pi = [4 * end / math.pi for end in (low, high)]
+    if high - low < 100 and all(abs(number - round(number)) < 1e-9 for number in quarters_of_pi):
+        step = _first_step(low, high, [factor * math.pi for factor in (0.25, 0.5, 1, 2, 5, 10, 20)], most)
         places = _multiples(low, high, step)
         if len(places) <= most:
             return places, [_pi_label(round(4 * place / math.pi) / 4) for place in places]
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    power = 10.0 ** math.floor(math.log10((high - low) / most))  # below the distance of two ticks
     places = _multiples(low, high, _first_step(low, high, [part * power for part in (1, 2, 5, 10, 20)], most))
     return places, tick_labels(places)
 
@@ -148,7 +155,10 @@ def axis_ticks(plot: Plot, axis: str, ends: tuple[float, float], most: int) -> t
 
 
 def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
-    """Return at most ``most`` ticks of a logarithmic axis: 1, 2 and 5 times powers of 10, all or some powers, or round numbers."""
+    """Return at most ``most`` ticks of a logarithmic axis whose ends are the logarithms ``low`` and ``high``, and their labels.
+
+    They are at 1, 2 and 5 times powers of 10, at all or some powers, or at round numbers if the range has less than two of these.
+    """
     powers = range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)
     fine, coarse = ((1, 2, 5), 1), [((1,), step) for step in (1, 2, 3, 4, 5, 10, 20, 50, 100, 200)]
     for digits, step in (fine, *coarse):  # the leading digits, and every how many powers there is a tick
@@ -156,9 +166,9 @@ def log_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str
         values = [value for value in values if low - 1e-9 <= math.log10(value) <= high + 1e-9]
         if 2 <= len(values) <= most:
             return [math.log10(value) for value in values], [number_text(value) for value in values]
-    places, labels = ticks(10.0**low, 10.0**high, most)
-    positive = [(math.log10(place), label) for place, label in zip(places, labels, strict=True) if place > 0]
-    return [position for position, _ in positive], [label for _, label in positive]
+    values, labels = ticks(10.0**low, 10.0**high, most)
+    positive = [k for k, value in enumerate(values) if value > 0]
+    return [math.log10(values[k]) for k in positive], [labels[k] for k in positive]
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
@@ -177,12 +187,12 @@ def _pi_label(share: float) -> str:
 
 def tick_labels(values: Sequence[float]) -> list[str]:
     """Return the labels of ticks, with the fewest digits that are right to a thousandth of the distance between two ticks."""
-    apart = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
-    texts = [number_text(v) for v in values]
+    tolerance = abs(values[1] - values[0]) / 1000 if len(values) > 1 else math.inf
+    texts = [number_text(value) for value in values]
     for digits in range(7, 18):  # six, the default, may not distinguish them; 17 are exact
-        if all(abs(float(t) - v) <= apart for t, v in zip(texts, values, strict=True)):
+        if all(abs(float(text) - value) <= tolerance for text, value in zip(texts, values, strict=True)):
             break
-        texts = [number_text(v, digits) for v in values]
+        texts = [number_text(value, digits) for value in values]
     return [_with_minus(text) for text in texts]
 
 
@@ -211,12 +221,12 @@ class Circle(NamedTuple):
 
 def mark_circles(mark: Discontinuity) -> list[Circle]:
     """Return the circles at a discontinuity: at the limits from both sides, and at the value if it is different; none at a pole."""
-    if mark.kind not in ("kink", "vertical tangent", "jump", "hole"):
-        return []
-    sides = mark.limits[0] if mark.kind == "jump" else mark.limits[0][:1]
-    limits = list(dict.fromkeys(side.value for side in sides))
+    left, right = mark.limits[0]
     if mark.kind in ("kink", "vertical tangent"):
-        return [Circle(mark.at, limits[0], True)]
+        return [Circle(mark.at, left.value, True)]
+    if mark.kind not in ("jump", "hole"):
+        return []
+    limits = {left.value: None, right.value: None} if mark.kind == "jump" else {left.value: None}  # in order, each once
     negligible = 1e-6 * max(map(abs, (*limits, mark.value)))
     circles = [Circle(mark.at, y, abs(y - mark.value) <= negligible) for y in limits]
     is_apart = np.isfinite(mark.value) and not any(circle.filled for circle in circles)
@@ -244,9 +254,9 @@ def value_range(field: Field) -> tuple[float, float]:
 def value_bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
-    for digit in (1, 2, 2.5, 5, 10, 20):
+    for digit in (1, 2, 2.5, 5, 10, 20):  # 20 suffices, because the power is more than a tenth of the least step
         step = digit * power
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)  # the multiples of the step around the range
         if last - first <= most:
             break
     levels = [k * step + 0.0 for k in range(first, last + 1)]
@@ -274,7 +284,8 @@ def gradient_arrows(field: Field, across: int, up: int, aspect: float) -> tuple[
         length = np.hypot(u, v)
         drawn = np.isfinite(length) & (length > 0) & np.isfinite(field.value[at]) & ~field.discontinuous[at]
         longest = np.percentile(length[drawn], 95) if drawn.any() else 1.0  # without outliers
-        factor = np.where(drawn, np.clip((length / longest) ** (1 / 3), 0.25, 1) / length, 0.0)
+        drawn_length = np.clip((length / longest) ** (1 / 3), 0.25, 1)
+        factor = drawn_length / length
         return x[drawn], y[drawn], (u * factor)[drawn], (v * factor)[drawn]
 
 

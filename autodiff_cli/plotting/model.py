@@ -54,13 +54,14 @@ class Scale:
         """Return a value and its derivatives, ``(k, n)``, in units of the axes; logarithmic ones keep only the first one."""
         if not self.log:
             return curves
-        value, *slopes = curves
-        slope = slopes[0] * (x * math.log(10) if "x" in self.log else 1.0) if slopes else None
+        value, slopes = curves[0], curves[1:2]  # the chain rule with u = log10(x): dx/du = x*log(10)
+        if "x" in self.log:
+            slopes = slopes * (x * math.log(10))
         if "y" in self.log:
             with np.errstate(all="ignore"):
-                slope = None if slope is None else slope / (value * math.log(10))
+                slopes = slopes / (value * math.log(10))
                 value = np.log10(np.where(value > 0, value, np.nan))
-        return np.stack([value] if slope is None else [value, slope])
+        return np.stack([value, *slopes])
 
     def to_axes(self, points: Floats) -> Floats:
         """Return points ``(k, 2)`` in units of the axes."""
@@ -148,15 +149,11 @@ class Plot(CommandResult):
 
     def content(self) -> Record:
         """Return the samples and the marks of discontinuities; a mark names its curve if there are several values."""
-        several = self.order + 1 < len(self.curves)
-        marks = [
-            {
-                "kind": discontinuity.kind,
-                "at": self.scale.with_variable_position(discontinuity).at,
-                **({"curve": self.columns[discontinuity.curve]} if several else {}),
-            }
-            for discontinuity in self.samples.discontinuities
-        ]
+        has_several_values = self.order + 1 < len(self.curves)
+        marks = []
+        for discontinuity in self.samples.discontinuities:
+            curve = {"curve": self.columns[discontinuity.curve]} if has_several_values else {}
+            marks.append({"kind": discontinuity.kind, "at": self.scale.with_variable_position(discontinuity).at, **curve})
         return {**_content(self, [self.over]), "marks": marks, "notes": self.notes}
 
     def records(self) -> list[Record]:
@@ -215,9 +212,9 @@ class Field(CommandResult):
     def data(self) -> dict[str, Floats]:
         """Return the samples by column; the second variable varies slowest."""
         grid = np.meshgrid(self.x, self.y)
-        named = {r.name: part.ravel() for r, part in zip(self.over, grid, strict=True)}
-        columns = ["value", *(output_name((r.name,)) for r in self.over)]
-        return named | {name: part.ravel() for name, part in zip(columns, self.table, strict=False)}
+        variables = {r.name: coordinates.ravel() for r, coordinates in zip(self.over, grid, strict=True)}
+        names = ["value", *(output_name((r.name,)) for r in self.over)]  # of order 0, there is only the value
+        return variables | {name: samples.ravel() for name, samples in zip(names, self.table, strict=False)}
 
     def content(self) -> Record:
         return {**_content(self, self.over), "notes": self.notes}

@@ -148,15 +148,17 @@ def _settings(colors: PictureTheme) -> dict[str, Any]:
 def _draw_panels(figure: Figure, plot: Plot, panels: list[Panel], colors: PictureTheme) -> None:
     """Draw the panels of curves below each other, with the title above the first one, and above its legend if they overlap."""
     rows = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
-    title = _draw_title(rows[0], plot.expression, colors)
+    first, last = rows[0], rows[-1]
+    title = _draw_title(first, plot.expression, colors)
     for axes, panel in zip(rows, panels, strict=True):
-        _draw_panel(axes, plot, panel, colors, 9 if len(panels) == 1 else 6)
-    rows[-1].set_xlabel(plot.over.name)
+        _draw_panel(axes, plot, panel, colors, most_ticks=9 if len(panels) == 1 else 6)
+    last.set_xlabel(plot.over.name)
     figure.draw_without_rendering()  # only then, texts have a size
-    legend = rows[0].get_legend()
+    legend = first.get_legend()
     assert legend is not None
-    if title.get_window_extent().x1 > legend.get_window_extent().x0:  # the distance is in points, 72 to the inch
-        _draw_title(rows[0], plot.expression, colors, legend.get_window_extent().height / figure.dpi * 72)
+    if title.get_window_extent().x1 > legend.get_window_extent().x0:
+        height = legend.get_window_extent().height / figure.dpi * 72  # in points, 72 to the inch
+        _draw_title(first, plot.expression, colors, height)
 
 
 def _draw_panel(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme, most_ticks: int) -> None:
@@ -173,12 +175,12 @@ def _draw_panel(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme, most
     if low < 0 < high and "y" not in plot.scale.log:
         axes.axhline(0, color=colors.dim, linewidth=0.8, zorder=1)
     _draw_marks(axes, plot, panel, colors)
-    for k in reversed(panel.curves):
+    for k in reversed(panel.curves):  # so that the first curve is above the others
         _draw_curve(axes, plot, k, (low, high), colors.curves[k])
     handles, labels = axes.get_legend_handles_labels()
     style: dict[str, Any] = {"bbox_to_anchor": (1, 1), "borderaxespad": 0.2, "handlelength": 2.0}
-    axes.legend(handles[::-1], labels[::-1], ncols=3, loc="lower right", **style)
-    if 0 in panel.curves:
+    axes.legend(handles[::-1], labels[::-1], ncols=3, loc="lower right", **style)  # in the order of the curves
+    if 0 in panel.curves:  # the path is on the first curve
         _draw_path(axes, plot.scale.to_axes(plot.path), colors, joined=False)
 
 
@@ -217,12 +219,14 @@ def _draw_marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> N
     for mark in marks:
         if layout.has_vertical_line(mark):
             axes.axvline(mark.at, color=colors.dim, linewidth=0.9, linestyle=(0, (1, 3)), zorder=1)
-    own = [mark for mark in marks if mark.curve in panel.curves]
-    circles = [(circle, colors.curves[mark.curve]) for mark in own for circle in layout.mark_circles(mark)]
+    circles, edges = [], []
+    for mark in marks:
+        if mark.curve in panel.curves:
+            circles += (own := layout.mark_circles(mark))
+            edges += [colors.curves[mark.curve]] * len(own)
     if circles:
-        x, y, filled = zip(*(circle for circle, _ in circles), strict=True)
-        edges = [color for _, color in circles]
-        inside = [color if full else colors.paper for full, color in zip(filled, edges, strict=True)]
+        inside = [edge if circle.filled else colors.paper for circle, edge in zip(circles, edges, strict=True)]
+        x, y = [circle.x for circle in circles], [circle.y for circle in circles]
         axes.scatter(x, y, s=22, facecolor=inside, edgecolor=edges, linewidth=1.2, zorder=5)
 
 
@@ -267,7 +271,7 @@ def _draw_bands(figure: Figure, axes: Axes, plot: Field, colors: PictureTheme) -
 
 
 def _draw_arrows(axes: Axes, plot: Field, colors: PictureTheme) -> None:
-    """Draw the gradient of a field, with 22 arrows in each row."""
+    """Draw the gradient of a field, with 22 arrows in each row, whose distance is 1.35 times the length of the longest arrow."""
     box = axes.get_window_extent()
     across, ratio = 22, box.height / box.width
     x, y, u, v = layout.gradient_arrows(plot, across, max(6, round(across * ratio)), ratio)

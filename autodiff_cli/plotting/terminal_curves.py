@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def plot_size() -> tuple[int, int]:
     """
     columns, lines = shutil.get_terminal_size((80, 24)) if sys.stdout.isatty() else (most_columns() or 80, 24)
     columns = max(NARROWEST, min(columns, WIDEST))
-    return columns, max(8, min(max(18, columns // 4), lines - 4))
+    usual_height = max(18, columns // 4)
+    return columns, max(8, min(usual_height, lines - 4))
 
 
 def pages(plot: Plot, _: int) -> list[Text]:
@@ -56,16 +58,18 @@ def drawn(plot: Plot, color: str) -> str:
 
 
 def _legend(plot: Plot, panel: Panel, columns: int, colorless: bool) -> list[str]:
-    """Return the lines of the legend of a panel, each of which has as many curves as fit."""
-    lines, room = [""], 0
+    """Return the lines of the legend of a panel, each of which has as many curves as fit, but at least one."""
+    lines: list[str] = []
+    room = 0  # the number of free columns of the last line
     for k in panel.curves:
         name = visible(plot.curves[k].label)
         if room < len(name) + 8 and room < columns:  # three blanks, the sample and a blank are 8 columns
-            lines, room = [*lines, ""], columns
-        line = LEGEND_SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{LEGEND_SAMPLES[k]}\x1b[0m"
-        lines[-1] += f"   {line} {name}"
+            lines.append("")
+            room = columns
+        sample = LEGEND_SAMPLES[k] if colorless else f"\x1b[38;5;{COLORS[k]}m{LEGEND_SAMPLES[k]}\x1b[0m"
+        lines[-1] += f"   {sample} {name}"
         room -= len(name) + 8
-    return lines[1:]
+    return lines
 
 
 def _panel_lines(plot: Plot, panel: Panel, columns: int, rows: int, colorless: bool) -> list[str]:
@@ -74,24 +78,28 @@ def _panel_lines(plot: Plot, panel: Panel, columns: int, rows: int, colorless: b
     y_ticks = layout.axis_ticks(plot, "y", (panel.low, panel.high), max(3, rows // 4))
     x_ticks = layout.axis_ticks(plot, "x", ends, max(3, columns // 10))
     plotext, figure = empty_figure(columns, rows, ends, (panel.low, panel.high), y_ticks, x_ticks)
-    inner = columns - max(map(len, y_ticks[1])) - 2, rows - 3  # without the labels and the frame
-    points: list[tuple[float, float, str, int]] = []  # each with its character and its colour
+    inner = columns - max(map(len, y_ticks[1])) - 2, rows - 3  # the columns and rows without the labels and the frame
     if panel.low < 0 < panel.high and "y" not in plot.scale.log:
         figure.line(0, "horizontal", style="dotted", pixel=plotext.pixel(GRAY))
     for mark in layout.shown_marks(plot):
         if layout.has_vertical_line(mark) and low < mark.at < high:
             figure.line(mark.at, "vertical", style="dotted", pixel=plotext.pixel(GRAY))
-        if mark.curve in panel.curves:
-            points += [(x, y, "●" if filled else "○", COLORS[mark.curve]) for x, y, filled in layout.mark_circles(mark)]
-    for k in reversed(panel.curves):
+    for k in reversed(panel.curves):  # so that the first curve is above the others
         _draw_curve(plotext, plot, panel, k, inner)
-    if 0 in panel.curves:
-        path = zip(*plot.scale.to_axes(plot.path).T, layout.path_marks(len(plot.path)), strict=True)
-        points += [(x, y, character, COLORS[1]) for x, y, character in path if low <= x <= high]
-    for x, y, character, color in points:
-        if panel.low <= y <= panel.high:
+    for x, y, character, color in _single_points(plot, panel):
+        if low <= x <= high and panel.low <= y <= panel.high:
             figure.draw(figure.signal([x], [y], marker=plotext.marker(character, color)))
     return figure_lines(figure, colorless)
+
+
+def _single_points(plot: Plot, panel: Panel) -> Iterator[tuple[float, float, str, int]]:
+    """Yield the points of a panel, at discontinuities and on the path: the position, the character and the colour."""
+    for mark in layout.shown_marks(plot):
+        if mark.curve in panel.curves:
+            yield from ((x, y, "●" if filled else "○", COLORS[mark.curve]) for x, y, filled in layout.mark_circles(mark))
+    if 0 in panel.curves:  # the path is on the first curve
+        path = zip(*plot.scale.to_axes(plot.path).T, layout.path_marks(len(plot.path)), strict=True)
+        yield from ((x, y, character, COLORS[1]) for x, y, character in path)
 
 
 Ticks = tuple[list[float], list[str]]
@@ -101,12 +109,9 @@ Ticks = tuple[list[float], list[str]]
 def empty_figure(
     columns: int, rows: int, across: tuple[float, float], up: tuple[float, float], y_ticks: Ticks, x_ticks: Ticks | None = None
 ) -> tuple[Any, Any]:
-    """Return plotext and its figure, empty but for the axes over the given ranges.
+    """Return plotext and its figure, empty but for the axes over the ranges ``across`` (of x) and ``up`` (of y).
 
-    Args:
-        columns, rows: the size.
-        across, up: the ranges of x and y.
-        y_ticks, x_ticks: the ticks of the axes; those of x are by default those of a linear axis.
+    The ticks of x are by default those of a linear axis.
 
     Raises:
         MissingPackage: if plotext is not installed.
@@ -132,15 +137,16 @@ def figure_lines(figure: Any, colorless: bool) -> list[str]:
 
 
 def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int, int]) -> None:
-    """Draw curve ``k`` of a plot with its dashes; ``inner`` is the size inside the axes in characters."""
+    """Draw curve ``k`` of a plot with its dashes; ``inner`` is the columns and rows inside the axes."""
     low, high = plot.scale.x_ends(plot.over)
     xs, ys = layout.clip_curve(plot.samples.xs, plot.samples.ys[k], panel.low, panel.high)
-    # Braille dots per unit of x and y.
-    scale = np.array([2 * inner[0] / (high - low), 4 * inner[1] / (panel.high - panel.low)])
+    across, up = 2 * inner[0], 4 * inner[1]  # the size in braille dots, 2 by 4 in a character
+    dots_per_unit = np.array([across / (high - low), up / (panel.high - panel.low)])
     marker = plotext.marker("braille", COLORS[k])
-    for x, y in layout.thin_curve(xs, ys, low, high, 2 * inner[0]):
-        for part_x, part_y in _split_into_dashes(x, y, scale, *DASHES[k]):
-            signal = plotext.figure.signal(part_x.tolist(), part_y.tolist(), marker=marker)
+    drawn, skipped = DASHES[k]
+    for x, y in layout.thin_curve(xs, ys, low, high, across):
+        for dash_x, dash_y in _split_into_dashes(x, y, dots_per_unit, drawn, skipped):
+            signal = plotext.figure.signal(dash_x.tolist(), dash_y.tolist(), marker=marker)
             plotext.figure.draw(signal.lines())
 
 
@@ -148,17 +154,21 @@ _LONGEST = 1e6
 """The maximum length of a dashed curve, in dots; a longer curve is drawn solid."""
 
 
-def _split_into_dashes(x: Floats, y: Floats, scale: Floats, drawn: int, skipped: int) -> list[tuple[Floats, Floats]]:
-    """Split a curve into dashes of ``drawn`` dots with ``skipped`` dots after each; ``scale`` is the dots per unit of x and y."""
+def _split_into_dashes(x: Floats, y: Floats, dots_per_unit: Floats, drawn: int, skipped: int) -> list[tuple[Floats, Floats]]:
+    """Split a curve into dashes of ``drawn`` dots with ``skipped`` dots after each, measured along the curve.
+
+    ``dots_per_unit`` is for x and for y.  A solid curve, or one that is too long, stays whole.
+    """
     if not skipped or len(x) < 2:
         return [(x, y)]
-    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) * scale[0], np.diff(y) * scale[1]))])
-    if not length[-1] < _LONGEST:
+    steps = np.hypot(np.diff(x) * dots_per_unit[0], np.diff(y) * dots_per_unit[1])
+    lengths = np.concatenate([[0.0], np.cumsum(steps)])  # from the start to each point
+    if not lengths[-1] < _LONGEST:
         return [(x, y)]
-    pieces = []
-    for start in np.arange(0.0, length[-1] + 1e-9, drawn + skipped):
-        end = min(start + drawn - 1, length[-1])
-        inside = length[(length > start) & (length < end)]
+    dashes = []
+    for start in np.arange(0.0, lengths[-1] + 1e-9, drawn + skipped):
+        end = min(start + drawn - 1, lengths[-1])
+        inside = lengths[(lengths > start) & (lengths < end)]
         at = np.concatenate([[start], inside, [end]]) if end > start else np.array([start])
-        pieces.append((np.interp(at, length, x), np.interp(at, length, y)))
-    return pieces
+        dashes.append((np.interp(at, lengths, x), np.interp(at, lengths, y)))
+    return dashes
