@@ -40,7 +40,7 @@ class Lesson:
             recorder.record(source)
             self.html = program.to_html("program", recorder, precision)
             self._notes = recorder.notes
-            self._parts = _program_parts(recorder, precision)
+            self._parts = _program_parts(recorder, precision)  # the same content for a text
         elif isinstance(source, (Explanation, Plot, Field)):
             self.html = page.to_html(source, precision) if isinstance(source, Explanation) else plot.to_html(source, precision)
             self._notes = source.notes

@@ -82,10 +82,10 @@ def to_html(result: Explanation, precision: int) -> str:
     """
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
-    source, reason = "", None
+    source, reason = "", None  # of the function that computes the page for other inputs; or why there is none
     try:
         source = code(result)
-    except AutodiffError as error:  # the page shows why its inputs are fixed
+    except AutodiffError as error:
         reason = error.message
     data = {**lesson.content(), "fixed": reason if result.given else None}
     return page_html(result.expression, {name: lesson.text(value) for name, value in result.given.items()}, data, source)
@@ -134,7 +134,7 @@ class _Lesson(Numbers):
     def content(self) -> dict[str, object]:
         """Return the data that the page shows; without a backward pass, it has neither a start nor steps nor ends."""
         result, sweep = self.result, self.result.sweep
-        steps, ends = ([], []) if sweep is None else (sweep.steps, sweep.accumulated)
+        steps, ends = ([], []) if sweep is None else (sweep.steps, sweep.accumulated)  # ``ends``: the gradients of the inputs
         names = {line.name for line in result.forward}
         return {
             "expression": result.expression,
@@ -153,18 +153,18 @@ class _Lesson(Numbers):
         }
 
     def line(self, line: ForwardLine, names: set[str]) -> dict[str, object]:
-        """Return the data of a line of the forward pass; its inputs are those names of lines, ``names``, that it contains."""
+        """Return the data of a line of the forward pass; its inputs are those of ``names``, of all lines, that it contains."""
         operation = unparse(line.operation)
-        leaf = operation == line.name
-        operands = [] if leaf else [node.children[0].text for node in free_name_nodes(line.operation)]
+        is_leaf = operation == line.name
+        operands = [] if is_leaf else [node.children[0].text for node in free_name_nodes(line.operation)]
         return {
             "name": line.name,
             "operation": operation,
             "expression": line.expression or None,
             "call": line.call,
             "value": self.known(line.value),
-            "leaf": leaf,
-            "requires_grad": line.node is not None or (leaf and line.name in self.result.grad),
+            "leaf": is_leaf,
+            "requires_grad": line.node is not None or (is_leaf and line.name in self.result.grad),
             "grad_fn": None if line.node is None else type(line.node).__name__,
             "inputs": [name for name in operands if name in names],
         }

@@ -44,20 +44,20 @@ MOST_INSTRUCTIONS = {1: 10_000, 2: 1_000}
 def to_html(plot: Plot | Field, precision: int) -> str:
     """Return the page of a plot with ``precision`` significant digits."""
     over = [plot.over] if isinstance(plot, Plot) else list(plot.over)
-    used = {name for program in plot.source.programs for name in free_names(parse(program))}
-    given = {name: np.asarray(value) for name, value in plot.source.at.items() if name in used}
-    function = _page_function(plot, over, given)
+    used_names = {name for program in plot.source.programs for name in free_names(parse(program))}
+    inputs = {name: np.asarray(value) for name, value in plot.source.at.items() if name in used_names}
+    function = _page_function(plot, over, inputs)
     data = {
         "expression": plot.expression,
         "precision": precision,
         "over": [{"name": each.name, "low": each.low, "high": each.high} for each in over],
-        "inputs": [{"name": name, "value": plain(value)} for name, value in given.items()] if function.moves else [],
+        "inputs": [{"name": name, "value": plain(value)} for name, value in inputs.items()] if function.moves else [],
         "path": plot.path.tolist(),
         "notes": [note["message"] for note in plot.notes],
         "fixed": function.fixed,
         **(_curves(plot, function.source) if isinstance(plot, Plot) else _field(plot, function.source)),
     }
-    return page_html(plot.expression, {name: plain(value) for name, value in given.items()}, data, function.source, "plot", ABOUT)
+    return page_html(plot.expression, {name: plain(value) for name, value in inputs.items()}, data, function.source, "plot", ABOUT)
 
 
 class _PageFunction(NamedTuple):
@@ -74,19 +74,20 @@ class _PageFunction(NamedTuple):
     fixed: str | None
 
 
-def _page_function(plot: Plot | Field, over: Sequence[Range], given: Mapping[str, Array]) -> _PageFunction:
-    """Return the function of the ranges ``over`` and the inputs ``given``; if it cannot be written, of the ranges; or else none."""
+def _page_function(plot: Plot | Field, over: Sequence[Range], inputs: Mapping[str, Array]) -> _PageFunction:
+    """Return the function of the variables with ranges and of the inputs, or without the inputs, or else an empty one."""
     try:
-        check_count(sum(value.size for value in given.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
-        return _PageFunction(_code(plot, over, given), True, None)
+        check_count(sum(value.size for value in inputs.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
+        return _PageFunction(_code(plot, over, inputs), moves=True, fixed=None)
     except AutodiffError as error:
-        fixed = error.message
-    if given:  # an input that decides the shape of an array, for example, cannot move
+        reason = error.message
+    if inputs:  # an input that decides the shape of an array, for example, cannot move
         try:
-            return _PageFunction(_code(plot, over, {}), False, f"The other inputs cannot be moved: {fixed}.")
+            return _PageFunction(_code(plot, over, {}), moves=False, fixed=f"The other inputs cannot be moved: {reason}.")
         except AutodiffError as error:
-            fixed = error.message
-    return _PageFunction("", False, f"The page shows samples, because it cannot compute other values: {fixed}.")
+            reason = error.message
+    samples_only = f"The page shows samples, because it cannot compute other values: {reason}."
+    return _PageFunction("", moves=False, fixed=samples_only)
 
 
 def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array]) -> str:
@@ -95,10 +96,10 @@ def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array])
     It returns the value and its derivatives with respect to the variables with ranges, for each program.
     """
     names = [each.name for each in over]
-    shapes = {**dict.fromkeys(names, ()), **{name: value.shape for name, value in moved.items()}}
-    fixed = {name: np.asarray(value) for name, value in {**plot.source.at, **plot.source.const}.items() if name not in shapes}
+    shapes = {**dict.fromkeys(names, ()), **{name: value.shape for name, value in moved.items()}}  # of the arguments
+    constants = {name: np.asarray(value) for name, value in {**plot.source.at, **plot.source.const}.items() if name not in shapes}
     trees = [parse(program) for program in plot.source.programs]
-    elements, values = trace_elements(plot.expression, trees, shapes, new_leaves(fixed, np.dtype("float64"), ()), "float64")
+    elements, values = trace_elements(plot.expression, trees, shapes, new_leaves(constants, np.dtype("float64"), ()), "float64")
     variables = dict(zip(names, elements, strict=False))  # they come first in ``shapes``, and each of them is one element
     results: list[Operand] = []
     with np.errstate(all="ignore"), set_grad_enabled(False):
@@ -116,13 +117,13 @@ def _orders(plot: Plot | Field) -> int:
 
 def _curves(plot: Plot, source: str) -> dict[str, object]:
     """Return the data of curves, in units of the axes; samples are omitted if the page has the ``source`` that computes them."""
-    several, count = len(plot.source.programs) > 1, _orders(plot) + 1
+    has_several_values, count = len(plot.source.programs) > 1, _orders(plot) + 1
     shown = shown_marks(plot)
     return {
         "orders": count,
         "curves": [
             # ``first`` is the place of the value of its program: each program has ``count`` results.
-            {"label": curve.label, "order": 0 if several else k, "first": k * count if several else 0}
+            {"label": curve.label, "order": 0 if has_several_values else k, "first": k * count if has_several_values else 0}
             for k, curve in enumerate(plot.curves)
         ],
         "log": plot.scale.log,

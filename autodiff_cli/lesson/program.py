@@ -70,7 +70,8 @@ class _ProgramPage(Numbers):
     def content(self) -> dict[str, object]:
         """Return the data of the page; ``until`` is the scene after which the picture leaves out a tensor, if there is one."""
         lines = [event for event in self.recorder.events if isinstance(event, TensorLine)]
-        until = last_scenes(self.scenes, lines, set() if self._last is None else self._last.called.values())
+        alive = [] if self._last is None else self._last.called.values()  # the tensors that have names at the end
+        until = last_scenes(self.scenes, lines, alive)
         return {
             "program": self.recorder.source,
             "precision": self.precision,
@@ -118,52 +119,52 @@ class _ProgramPage(Numbers):
 
     def add_tensor(self, line: TensorLine) -> None:
         """Add the scene in which a tensor is made, perhaps by the backward pass of the statement; an unknown value is left out."""
-        operation = unparse(line.operation)
+        operation = unparse(line.operation) if line.traced else ""
         value = "" if line.value is None else self.text(line.value)
-        operations = [operation] if line.traced and operation != line.name else []
-        equation = " = ".join([line.name, *operations, *([value] if value else [])])
-        title = f"Compute {line.name}" if line.traced else f"The leaf {line.name}"
+        sides = [line.name, "" if operation == line.name else operation, value]
+        equation = " = ".join(side for side in sides if side)
         in_pass = any(scene["phase"] == "backward" for scene in self.scenes[self._begin :])
         words = ["The backward pass is itself recorded, because of create_graph=True."] if in_pass else []
         words.append(_sentence_on_tensor(line))
         if line.label and line.name != line.label and not line.label.endswith(".grad"):  # an earlier tensor has this name
             words.append(f"The name `{line.label}` now refers to this tensor, which is called {line.name} in the picture.")
-        phase = "backward" if in_pass else "forward"
+        phase, title = "backward" if in_pass else "forward", f"Compute {line.name}" if line.traced else f"The leaf {line.name}"
         self.add(phase, title, words, line.span, node=line.name, equations=[equation], values={line.name: value})
 
     # Backward passes
 
     def add_pass_start(self, event: PassStart) -> None:
         """Add the scene in which a backward pass begins, with a gradient that the program has given unless it is 1."""
-        name, gradient = event.root, event.gradient
-        self._root = name
-        words = [f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."]
-        if np.any(np.asarray(gradient) != 1):
-            words = [f"The backward pass starts at `{name}` with the given gradient."]
-        text, differential = self.text(gradient), f"d({name})" if name.endswith(".grad") else f"d{name}"
+        self._root = name = event.root
+        words = f"The backward pass starts at `{name}`, with the gradient of `{name}` with respect to itself."
+        if np.any(np.asarray(event.gradient) != 1):
+            words = f"The backward pass starts at `{name}` with the given gradient."
+        text, differential = self.text(event.gradient), f"d({name})" if name.endswith(".grad") else f"d{name}"
         equations, gradients = [f"{differential}/{differential} = {text}"], {name: text}
-        self.add("backward", "Start the backward pass", words, node=name, equations=equations, symbol=name, gradients=gradients)
+        self.add("backward", "Start the backward pass", [words], node=name, equations=equations, symbol=name, gradients=gradients)
 
     def add_hook(self, event: HookChange) -> None:
         """Add the scene in which a hook changes a gradient, at the place of the scene before."""
         name, before, after = event.name, self.text(event.before), self.text(event.after)
         words = [f"A hook on `{name}` changes the gradient before the node uses it."]
         equations = [f"d{self._root}/d{name} = {before}  →  {after}"]
-        span = self.scenes[-1]["span"]
-        self.add("backward", f"A hook on {name}", words, span, node=name, equations=equations, gradients={name: after})
+        span_before = self.scenes[-1]["span"]
+        self.add("backward", f"A hook on {name}", words, span_before, node=name, equations=equations, gradients={name: after})
 
     def add_statement(self, event: StatementEnd) -> None:
         """Add the scenes at the end of a statement: what its backward passes stored and freed, and what else it changed."""
-        passes = [scene for scene in self.scenes[self._begin :] if scene["phase"] == "backward"]
-        for scene in passes:
+        backward_scenes = [scene for scene in self.scenes[self._begin :] if scene["phase"] == "backward"]
+        for scene in backward_scenes:
             scene["span"] = event.tree.span
-        for one in event.stored:
-            self.add_stored_gradient(one, event)
-        self.add_saved_values(event, bool(passes))
-        self.add_effects(event, bool(passes))
+        for gradient in event.stored:
+            self.add_stored_gradient(gradient, event)
+        self.add_saved_values(event, bool(backward_scenes))
+        self.add_effects(event, bool(backward_scenes))
+        if event.failed or len(self.scenes) > self._begin:  # a quiet statement may have no scene
+            self.complete_scenes(event)
 
     def add_effects(self, event: StatementEnd, has_pass: bool) -> None:
-        """Add the scene of a statement that changed something else or nothing, and complete its scenes; a quiet one needs none."""
+        """Add the scene of what else a statement changed; one that has no other scene and changed nothing says so, unless quiet."""
         words, equations, values = self.effects(event)
         has_scenes = len(self.scenes) > self._begin
         if has_pass and not event.stored and not event.failed:
@@ -172,14 +173,11 @@ class _ProgramPage(Numbers):
             words.append(f"The statement raises an error, which the program handles: {event.caught}")
         if event.output and not (has_scenes or words):
             words.append("The value is printed.")
-        has_effect = words or has_scenes or event.failed
-        if event.quiet and not has_effect:
-            return
-        if words or not has_effect:
-            words = words or [self.sentence_without_effect(event)]
+        if not (words or has_scenes or event.failed or event.quiet):
+            words = [self.sentence_without_effect(event)]
+        if words:
             title = " ".join(self.recorder.source[slice(*event.tree.span)].split())  # on one line
             self.add("statement", title, words, event.tree.span, equations=equations, values=values)
-        self.complete_scenes(event)
 
     def add_saved_values(self, event: StatementEnd, has_pass: bool) -> None:
         """Add the scene that says whether the backward passes of a statement freed the saved values; without a pass, add none."""
@@ -196,10 +194,10 @@ class _ProgramPage(Numbers):
         """Give the last scene of a statement the output and the changed rows (``None`` removes one), and all scenes a place."""
         last = self.scenes[-1]
         last["kinds"] = {event.called[name]: row.requires_grad for name, row in event.after.items() if row.is_leaf}
-        gone = dict.fromkeys(self._cells.keys() - event.after.keys())
-        self._cells = {name: cells for name, cells in self._cells.items() if name not in gone}
+        removed = dict.fromkeys(self._cells.keys() - event.after.keys())  # each with ``None``
+        self._cells = {name: cells for name, cells in self._cells.items() if name not in removed}
         self.show_rows(event.after)
-        last["rows"].update(gone)
+        last["rows"].update(removed)
         last["output"] = last.get("output", "") + event.output
         for scene in self.scenes[self._begin :]:
             scene["line"], scene["turn"] = event.tree.span, event.turn
@@ -226,26 +224,26 @@ class _ProgramPage(Numbers):
         hint = [f"Hint: {error.hint}."] if error.hint else []
         self.add("error", "The program stops with an error", [f"{error.message.removesuffix('.')}.", *hint], span)
 
-    def add_stored_gradient(self, one: StoredGradient, event: StatementEnd) -> None:
+    def add_stored_gradient(self, gradient: StoredGradient, event: StatementEnd) -> None:
         """Add the scene in which a gradient arrives in ``.grad``: the sum of its parts, unless a hook changed it."""
-        name, total = one.name, self.text(one.after)
-        terms = [*([] if one.before is None else [one.before]), *event.parts.get(name, [])]
+        name, total = gradient.name, self.text(gradient.after)
+        terms = [*([] if gradient.before is None else [gradient.before]), *event.parts.get(name, [])]
         expected = sum(np.asarray(term) for term in terms) if terms else None
-        is_sum = expected is not None and np.allclose(expected, one.after, rtol=1e-4, equal_nan=True)  # also in float32
+        is_sum = expected is not None and np.allclose(expected, gradient.after, rtol=1e-4, equal_nan=True)  # also in float32
         sum_text = " + ".join([self.text(term) for term in terms]).replace("+ -", "- ")
         equation = f"{name}.grad = {sum_text} = {total}" if is_sum and len(terms) > 1 else f"{name}.grad = {total}"
-        words = self.sentences_on_storage(one)
-        if not is_sum and one.leaf and terms:
+        words = self.sentences_on_storage(gradient)
+        if not is_sum and gradient.leaf and terms:
             words.append(f"A hook changed the gradient, which was {sum_text}, before it was stored.")
         if name not in event.called.values():
             words.append("No name of the program refers to this tensor, so the program cannot read this gradient.")
         self.add("backward", f"The gradient of {name}", words, event.tree.span, node=name, equations=[equation])
         self.show_rows({label: row for label, row in event.after.items() if event.called[label] == name})
 
-    def sentences_on_storage(self, one: StoredGradient) -> list[str]:
+    def sentences_on_storage(self, gradient: StoredGradient) -> list[str]:
         """Return the sentences that say why a gradient is stored, and what it is added to."""
-        name, old = one.name, one.before
-        if one.leaf:
+        name, old = gradient.name, gradient.before
+        if gradient.leaf:
             words = [f"`{name}` is a leaf, so its gradient is stored in `{name}.grad`."]
         else:
             words = [f"`{name}` is not a leaf, but it keeps its gradient in `{name}.grad`, because of retain_grad()."]
@@ -262,7 +260,7 @@ class _ProgramPage(Numbers):
         words = [f"`{name}` does not refer to a tensor any more." for name in event.before if name not in event.after]
         equations: list[str] = []
         values: dict[str, str] = {}
-        stored = {one.name for one in event.stored}
+        stored = {gradient.name for gradient in event.stored}  # these have scenes of their own
         first_names = {tensor: name for name, tensor in reversed([*event.called.items()])}
         for name, new in event.after.items():
             old, tensor = event.before.get(name), event.called[name]
@@ -272,8 +270,8 @@ class _ProgramPage(Numbers):
                 continue  # another tensor, or a second name of one
             words += _changed_flags(name, old, new)
             if not np.array_equal(old.value, new.value, equal_nan=True):
-                values[tensor] = after = self.text(new.value)
-                equations.append(f"{name} = {self.text(old.value)}  →  {after}")
+                values[tensor] = self.text(new.value)
+                equations.append(f"{name} = {self.text(old.value)}  →  {values[tensor]}")
                 why = ", because recording is off" if new.requires_grad and not event.recording else ""
                 words.append(f"`{name}` changes in place. The change is not recorded{why}.")
             if tensor not in stored and not _is_same_gradient(old.grad, new.grad):
@@ -290,9 +288,9 @@ class _ProgramPage(Numbers):
             return "The function is defined. Its operations run, and are recorded, when it is called."
         if tree.kind == "show":
             return "In a terminal, `show` prints a table such as the one on this page. It changes nothing."
-        method = tree.children[1].text if tree.kind == "method" else ""
         if tree.kind == "assignment" and tree.children[1].kind == "method":
-            method = tree.children[1].children[1].text
+            tree = tree.children[1]  # of ``handle = x.register_hook(f)``, the call
+        method = tree.children[1].text if tree.kind == "method" else ""
         return _CALLS.get(method, "The statement changes no tensor.")
 
     def show_rows(self, rows: Mapping[str, TensorRow]) -> None:
@@ -358,37 +356,36 @@ def _is_same_gradient(one: Array | None, other: Array | None) -> bool:
 def last_scenes(scenes: Sequence[Mapping[str, Any]], lines: Sequence[TensorLine], alive: Iterable[str]) -> dict[str, int]:
     """Return the last scene of tensors that are used in a pass of a loop for the last time, by name: the end of this pass.
 
-    Args:
-        scenes: the scenes of the lesson.
-        lines: the tensors, in the order in which they were made.
-        alive: the names of the tensors to which the program refers at its end, which stay and are left out.
+    The tensors are in the order in which they were made.  Those in ``alive``, to which the program refers at its end, are left out.
     """
     inputs = {line.name: line.inputs for line in lines}
-    recorded = {line.name for line in lines if line.grad_fn is not None}
-    used: dict[str, int] = {}
-    for at, scene in enumerate(scenes):
+    last_use: dict[str, int] = {}
+    for number, scene in enumerate(scenes):
         for name in _names_in_scene(scene):
             operands = inputs[name] if name in scene.get("values", ()) else []
-            used.update(dict.fromkeys([name, *operands], at))
+            last_use.update(dict.fromkeys([name, *operands], number))
     turns = [scene.get("turn", "") for scene in scenes]
-    last = len(scenes) - 1
-    until = {name: _end_of_pass(turns, at) if turns[at] else last for name, at in used.items()}
-    until.update(dict.fromkeys(alive, last))
+    end = len(scenes) - 1
+    until = {name: _end_of_pass(turns, number) if turns[number] else end for name, number in last_use.items()}
+    until.update(dict.fromkeys(alive, end))
     for line in reversed(lines):  # a node keeps the nodes of its inputs
-        for name in line.inputs if line.name in recorded else ():
-            until[name] = max(until.get(name, last), until.get(line.name, last))
-    return {name: at for name, at in until.items() if at < last}
+        for name in line.inputs if line.grad_fn is not None else ():
+            until[name] = max(until.get(name, end), until.get(line.name, end))
+    return {name: number for name, number in until.items() if number < end}
 
 
-def _end_of_pass(turns: Sequence[str], at: int) -> int:
-    """Return the last scene of the pass of a loop around scene ``at``; ``turns`` are the passes of each scene: ``i = 0, j = 1``."""
-    own = turns[at]
-    following = (i for i in range(at, len(turns)) if turns[i] != own and not turns[i].startswith(f"{own}, "))
-    return next(following, len(turns)) - 1
+def _end_of_pass(turns: Sequence[str], number: int) -> int:
+    """Return the last scene of the pass of a loop around a scene; ``turns`` are the passes of each scene: ``i = 0, j = 1``."""
+    own_turn = turns[number]
+    is_after = (i for i in range(number, len(turns)) if turns[i] != own_turn and not turns[i].startswith(f"{own_turn}, "))
+    return next(is_after, len(turns)) - 1
 
 
 def _names_in_scene(scene: Mapping[str, Any]) -> set[str]:
     """Return the names of the tensors that a scene shows or changes."""
-    part = {scene["part"]["to"], *scene["step"]["names"]} if "part" in scene else set()
-    node = {scene["node"]} if scene.get("node") else set()
-    return {*scene.get("values", ()), *scene.get("gradients", ()), *node, *part}
+    names = {*scene.get("values", ()), *scene.get("gradients", ())}
+    if scene.get("node"):
+        names.add(scene["node"])
+    if "part" in scene:  # of a step of a backward pass
+        names |= {scene["part"]["to"], *scene["step"]["names"]}
+    return names

@@ -57,8 +57,8 @@ class PythonText:
         statements: dict[int, Statement] = {}
         for statement, loops in _statements(ast.parse(self.source)):
             first, body = _first_line(statement), getattr(statement, "body", None)
-            before = statements.get(first)
-            if isinstance(body, list):
+            before = statements.get(first)  # another statement on the same line
+            if isinstance(body, list):  # of a compound statement, only the head, above the body
                 last = max(first, _first_line(body[0]) - 1)
                 tree = Syntax(_kind(statement), [], "", self._head_span(first, last))
             else:
@@ -66,21 +66,26 @@ class PythonText:
                 start, end = self._place(first, statement.col_offset), self._place(last, statement.end_col_offset or 0)
                 tree = self.tree((start if before is None else min(before.tree.span[0], start), end))
             quiet = _is_quiet(statement) and (before is None or before.quiet)
-            statements.update(dict.fromkeys(range(first, last + 1), Statement(tree, quiet, loops, isinstance(statement, _LOOPS))))
+            value = Statement(tree, quiet, loops, isinstance(statement, _LOOPS))
+            statements.update(dict.fromkeys(range(first, last + 1), value))
         return statements
 
     def _head_span(self, first: int, last: int) -> Span:
         """Return the place of the lines of the head of a compound statement, without blanks and a comment at its ends."""
-        start = self._starts[first - 1] + len(self._lines[first - 1]) - len(self._lines[first - 1].lstrip())
-        return start, self._starts[last - 1] + len(self._lines[last - 1].partition("#")[0].rstrip())
+        first_line, last_line = self._lines[first - 1], self._lines[last - 1]
+        start = self._starts[first - 1] + len(first_line) - len(first_line.lstrip())
+        return start, self._starts[last - 1] + len(last_line.partition("#")[0].rstrip())
 
     def span(self, code: CodeType, instruction: int) -> Span:
         """Return the place of an instruction, which has two bytes, by its offset in bytes; ``(0, 0)`` if it is not known."""
         if code not in self._spans:
-            self._spans[code] = [
-                (0, 0) if a is None or b is None or c is None or d is None else (self._place(a, c), self._place(b, d))
-                for a, b, c, d in code.co_positions()  # the first and the last line, the first and the last column
-            ]
+            spans: list[Span] = []
+            for first, last, start, end in code.co_positions():  # the lines, and the columns in them
+                if first is None or last is None or start is None or end is None:
+                    spans.append((0, 0))
+                else:
+                    spans.append((self._place(first, start), self._place(last, end)))
+            self._spans[code] = spans
         return self._spans[code][instruction // 2]
 
     def tree(self, span: Span) -> Syntax:
@@ -111,14 +116,15 @@ class PythonText:
 def _statements(module: ast.Module) -> Iterator[tuple[ast.stmt, Loops]]:
     """Yield all statements, each after the statement around it, with the loops around it in its function."""
     pending: list[tuple[ast.AST, Loops]] = [(module, {})]
-    for node, loops in pending:
+    for node, loops in pending:  # the list grows during the loop
         if isinstance(node, ast.stmt):
             yield node, loops
         if isinstance(node, _SCOPES):
             loops = {}
         elif isinstance(node, _LOOPS):
             target = [] if isinstance(node, ast.While) else [*ast.walk(node.target)]
-            loops = {**loops, node.lineno: tuple(each.id for each in target if isinstance(each, ast.Name))}
+            indices = tuple(part.id for part in target if isinstance(part, ast.Name))
+            loops = {**loops, node.lineno: indices}
         pending += [(child, loops) for child in ast.iter_child_nodes(node)]
 
 

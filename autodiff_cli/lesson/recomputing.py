@@ -78,11 +78,11 @@ class _Evaluator(TracingEvaluator):
     def name(self, node: Syntax) -> Any:
         """Return the value of a name, which is a new use of a tensor unless the name is local to a function."""
         value = super().name(node)
-        text = node.children[0].text
-        if self.uses is None or text in self._scope or not isinstance(value, Tracer):
+        name = node.children[0].text
+        if self.uses is None or name in self._scope or not isinstance(value, Tracer):
             return value
         use = _shaped([_use(value.tape, operand) for operand in value._data.flat], value.shape)
-        self.uses.setdefault(text, []).append(use)
+        self.uses.setdefault(name, []).append(use)
         return as_tensor(value.tape, use)
 
 
@@ -114,7 +114,7 @@ class _Tracing:
         if line.name in self.result.given:
             tensor = self.input(np.shape(self.result.given[line.name]))
         else:
-            self.evaluator.uses = self.uses[line.name] = {}
+            self.evaluator.uses = self.uses[line.name] = {}  # the evaluator fills it
             tensor = self.value(line.operation)
         if line.value is None or tensor.shape != np.shape(line.value):
             raise _unknown(unparse(line.operation))
@@ -137,31 +137,40 @@ class _Tracing:
             raise _unknown(unparse(tree)) from None
 
     def contributions(self, sweep: Sweep) -> list[Operand]:
-        """Return the elements of the local derivative, if it is known, and of the value of each contribution."""
-        output = as_operands(self.evaluator.names[self.result.output])
-        total = self.sum([self.tape.call("mul", a, b) for a, b in zip(output.flat, np.ravel(sweep.start).tolist(), strict=True)])
-        steps = [(step, contribution) for step in sweep.steps for contribution in step.contributions]
-        parts = [(self.uses_of_input(step, contribution), step, contribution) for step, contribution in steps]
-        wrt = [operand for uses, _, _ in parts for use in uses for operand in use.flat]
-        if any(type(operand) is not Instruction for operand in wrt):
-            raise _unknown(self.result.expression)
-        slopes = iter(gradient(total, [operand for operand in wrt if type(operand) is Instruction]))  # of all uses, in order
-        self.evaluator.uses = None
+        """Return the elements of the local derivative, if it is known, and of the value of each contribution.
+
+        The value is the gradient of the weighted output with respect to the uses of a tensor, added over these uses.
+        """
+        parts = [(step, contribution) for step in sweep.steps for contribution in step.contributions]
+        uses_of_parts = [self.uses_of_input(step, contribution) for step, contribution in parts]
+        slopes = iter(self.slopes_of_uses([use for uses in uses_of_parts for use in uses], sweep))
+        self.evaluator.uses = None  # the formulas of derivatives are not uses
         results: list[Operand] = []
-        for uses, step, contribution in parts:
+        for (step, contribution), uses in zip(parts, uses_of_parts, strict=True):
             if contribution.local is not None:
                 results += self.local(step, contribution, np.shape(contribution.local))
-            slopes_of_uses = [[next(slopes) for _ in use.flat] for use in uses]
-            results += [self.sum(each) for each in zip(*slopes_of_uses, strict=True)]
+            slopes_by_use = [[next(slopes) for _ in use.flat] for use in uses]
+            results += [self.sum(slopes_of_element) for slopes_of_element in zip(*slopes_by_use, strict=True)]
         return results
+
+    def slopes_of_uses(self, uses: Sequence[Operands], sweep: Sweep) -> Sequence[Operand]:
+        """Return the gradient of the weighted output with respect to the elements of uses, in order."""
+        output = as_operands(self.evaluator.names[self.result.output])
+        weights = np.ravel(sweep.start).tolist()
+        total = self.sum([self.tape.call("mul", element, weight) for element, weight in zip(output.flat, weights, strict=True)])
+        elements = [element for use in uses for element in use.flat]
+        instructions = [element for element in elements if type(element) is Instruction]
+        if len(instructions) < len(elements):
+            raise _unknown(self.result.expression)
+        return gradient(total, instructions)
 
     def uses_of_input(self, step: ExplainedStep, contribution: CotangentContribution) -> list[Operands]:
         """Return the uses that a contribution sums, all or one of several; raise ``NotRecordable`` if they do not match."""
         uses = self.uses.get(step.names[0], {}).get(contribution.to, []) if len(step.names) == 1 else []
-        same = [other for other in step.contributions if other.to == contribution.to]
-        if not uses or len(same) not in (1, len(uses)):
+        to_same_input = [other for other in step.contributions if other.to == contribution.to]
+        if not uses or len(to_same_input) not in (1, len(uses)):
             raise _unknown(unparse(step.operation))
-        return uses if len(same) == 1 else [uses[same.index(contribution)]]
+        return uses if len(to_same_input) == 1 else [uses[to_same_input.index(contribution)]]
 
     def local(self, step: ExplainedStep, contribution: CotangentContribution, shape: tuple[int, ...]) -> list[Operand]:
         """Return the elements of the local derivative of a contribution, computed by its formula and broadcast to ``shape``."""
@@ -186,7 +195,8 @@ def _shaped(operands: Sequence[Operand], shape: tuple[int, ...]) -> Operands:
 
 def _use(tape: Tape, operand: Operand) -> Operand:
     """Append an instruction for one use of an operand and return it; an operand that is not a float remains itself."""
-    if type(operand) is not float and (type(operand) is not Instruction or operand.dtype.kind != "f"):
+    is_float = type(operand) is float or (type(operand) is Instruction and operand.dtype.kind == "f")
+    if not is_float:
         return operand
     use = Instruction(tape, _USE, (operand, operand), (), tape.dtype, len(tape.instructions))  # its value and its operand
     tape.instructions.append(use)

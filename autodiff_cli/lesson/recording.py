@@ -121,28 +121,30 @@ class Recording(ABC):
         if self.cut:
             self.rest += output
             return
-        before, called = self._state, {**self.called}
-        self._catch_up(tree)
+        before, called_before = self._state, {**self.called}
+        self._add_new_tensors(tree)
         self._state = self._rows()
-        freed = [name for node, name in self._visited.items() if node._saved is None]
-        same = {name for name in self._state if called.get(name) == self.called[name]}
-        aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
-        stored, after = self._stored_gradients(), {**self.called}
-        end = StatementEnd(tree, before, self._state, after, same, aliases, self._parts, freed, self._retains, output, failed, turn)
-        end.recording, end.stored, end.quiet, end.caught = self._recorded, stored, quiet, caught
-        self._gradients.update({gradient.name: gradient.after for gradient in stored})
+        same = {name for name in self._state if called_before.get(name) == self.called[name]}
+        end = StatementEnd(tree, before, self._state, {**self.called}, same, set(), output=output, failed=failed, turn=turn)
+        end.aliases = {name for name in self._state if name not in same and self._labels[self.called[name]] != name}
+        end.parts, end.kept, end.recording = self._parts, self._retains, self._recorded
+        end.freed = [name for node, name in self._visited.items() if node._saved is None]
+        end.stored, end.quiet, end.caught = self._stored_gradients(), quiet, caught
+        self._gradients.update({gradient.name: gradient.after for gradient in end.stored})
         self._gradients.update({self.called[name]: row.grad for name, row in self._state.items()})
         self._add_event(end)
 
     def _stored_gradients(self) -> list[StoredGradient]:
         """Return the gradients that backward passes of this statement reached or changed; without a pass, there are none."""
-        gradients = []
-        for name, tensor in self._tensors.items() if self._visited or self._parts else ():
+        gradients: list[StoredGradient] = []
+        if not (self._visited or self._parts):
+            return gradients
+        for name, tensor in self._tensors.items():
             if not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
                 continue
             before, after = self._gradients.get(name), np.array(tensor.grad._data)
-            reached = name in self._parts and (self._accumulates or tensor.retains_grad)
-            if reached or before is None or not np.array_equal(before, after, equal_nan=True):
+            is_reached = name in self._parts and (self._accumulates or tensor.retains_grad)  # even if the gradient stays equal
+            if is_reached or before is None or not np.array_equal(before, after, equal_nan=True):
                 gradients.append(StoredGradient(name, tensor.is_leaf, before, after))
         return gradients
 
@@ -160,16 +162,16 @@ class Recording(ABC):
         gradients = [None if row.grad is None else np.array(row.grad) for row in rows]
         return {row.name: row._replace(value=np.array(row.value), grad=grad) for row, grad in zip(rows, gradients, strict=True)}
 
-    def _catch_up(self, tree: Syntax) -> None:
+    def _add_new_tensors(self, tree: Syntax) -> None:
         """Add the tensors that the program has made since the last call; ``tree`` is the statement."""
-        new, named = self._new_tensors(tree), self._named()
-        bound = {id(tensor): name for name, tensor in reversed(named)}
-        for result in new:
+        results, named = self._new_tensors(tree), self._named()
+        first_names = {id(tensor): name for name, tensor in reversed(named)}
+        for result in results:
             if not self._known.of_tensor(result.tensor):
-                self._add(result, bound.get(id(result.tensor), ""))
-        for name, tensor in named:
-            changed = tensor._edge is not None and not self._known.of_edge(tensor._edge)  # in place, by a new node
-            if changed or not self._known.of_tensor(tensor):
+                self._add(result, first_names.get(id(result.tensor), ""))
+        for name, tensor in named:  # also those that no traced operation returned
+            is_changed = tensor._edge is not None and not self._known.of_edge(tensor._edge)  # in place, by a new node
+            if is_changed or not self._known.of_tensor(tensor):
                 expression = self._expression(name)
                 operation = tree.children[-1] if tree.kind == "assignment" else name_tree(expression)
                 self._add_named(tensor, name, operation, expression, tree.span)
@@ -194,17 +196,17 @@ class Recording(ABC):
     def _add(self, result: ProgramTensor, label: str) -> None:
         """Add a tensor, whose name in the program is ``label``, after the nodes behind it that no tensor of the program has."""
         tensor, operation, expression, span, traced = result
-        name, own = self._new_name(label), tensor.grad_fn
-        nodes = [] if own is None else self._new_nodes(own)
+        name, node = self._new_name(label), tensor.grad_fn
+        nodes = [] if node is None else self._new_nodes(node)
         self._add_leaves(nodes, span)
-        for i, node in enumerate(nodes[:-1], 1):
-            self._add_node(node, self._new_name("") if label.endswith(".grad") else f"{name}.{i}", span)
+        for i, behind in enumerate(nodes[:-1], 1):  # the last one is ``node``
+            self._add_node(behind, self._new_name("") if label.endswith(".grad") else f"{name}.{i}", span)
         self._known.keep_tensor(tensor)
-        is_changed = own is not None and bool(self._known.of_tensor(tensor))  # an operation changed the tensor in place
-        tree = self._node_operations.of_node(own) if own is not None and is_changed else operation()
+        is_changed = bool(self._known.of_tensor(tensor))  # an operation changed the tensor in place
+        tree = self._node_operations.of_node(node) if node is not None and is_changed else operation()
         self._known.add(NamedTensor(name, expression, tensor))
-        line = self._tensor_line(name, label, tree, np.array(tensor._data), own, span)
-        line.requires_grad, line.traced = tensor.requires_grad, own is not None or traced
+        line = self._tensor_line(name, label, tree, np.array(tensor._data), node, span)
+        line.requires_grad, line.traced = tensor.requires_grad, node is not None or traced
         self._tensors[name], self._labels[name] = tensor, label
         self._add_event(line)
 
@@ -216,19 +218,24 @@ class Recording(ABC):
                 self._add_named(leaf, "", name_tree("tensor"), "", span)
 
     def _add_node(self, node: Node, name: str, span: Span) -> None:
-        """Add the result of a node whose tensor the program does not have."""
+        """Add the results of a node whose tensors the program does not have; the first one gets the name."""
         self._known.name(node, name)
         self._node_operations.learn([node])
         operation = self._node_operations.of_node(node)
         for edge in [(node, i) for i in range(node._outputs)]:
-            if self._known.of_edge(edge) not in self._lines:
-                self._add_event(self._tensor_line(self._known.of_edge(edge), "", operation, self._known.value(edge), node, span))
+            result_name = self._known.of_edge(edge)
+            if result_name not in self._lines:
+                self._add_event(self._tensor_line(result_name, "", operation, self._known.value(edge), node, span))
 
     def _tensor_line(
         self, name: str, label: str, operation: Syntax, value: Array | None, node: Node | None, span: Span
     ) -> TensorLine:
-        """Return the event of a new tensor, as if it were traced and required grad; a leaf has no ``node`` that computed it."""
-        inputs = [text for part in free_name_nodes(operation) if (text := part.children[0].text) in self._lines and text != name]
+        """Return the event of a new tensor, and note its name and operation; a leaf has no ``node`` that computed it.
+
+        The event is that of the result of a node, which is traced and requires grad; the caller corrects it for other tensors.
+        """
+        operands = [part.children[0].text for part in free_name_nodes(operation)]
+        inputs = [operand for operand in operands if operand in self._lines and operand != name]
         if node is not None:
             self._shown[node] = operation
             behind = [self._known.of_edge(edge) for edge in node._edges if edge is not None]
@@ -237,14 +244,14 @@ class Recording(ABC):
         requires = any(each not in self._tensors or self._tensors[each].requires_grad for each in inputs)
         values = [] if node is None else SavedMemory(self._known.of_tensor, ()).values_of(node, name)
         saved = text_of([value for value in values if value.tensor or value.shape is None], "`")
-        grad_fn = None if node is None else type(node).__name__
-        traced = needs_grad = True  # the caller corrects them for other tensors than results of nodes
-        return TensorLine(name, label, operation, value, needs_grad, grad_fn, inputs, traced, requires, self._recorded, saved, span)
+        grad_fn, traced = None if node is None else type(node).__name__, True
+        return TensorLine(name, label, operation, value, True, grad_fn, inputs, traced, requires, self._recorded, saved, span)
 
     def _new_nodes(self, node: Node) -> list[Node]:
         """Return the nodes behind a node, with the node, that do not have names yet, oldest first; leaves are left out."""
         behind = postorder([node], lambda one: [each for each in input_nodes(one) if not self._known.of_edge((each, 0))])
-        return sorted((one for one in behind if one.sequence_nr), key=lambda one: one.sequence_nr)
+        operations = [one for one in behind if one.sequence_nr]  # the number of a leaf is 0
+        return sorted(operations, key=lambda one: one.sequence_nr)
 
     def _new_name(self, label: str) -> str:
         """Return a name that no tensor has: the label with a number, or a number alone."""
@@ -259,15 +266,15 @@ class Recording(ABC):
         """Add the events of a node of a backward pass: the start of the pass, a change by a hook, and the contributions."""
         node = visit.node
         arriving = [((node, i), gradient) for i, gradient in enumerate(visit.gradients) if gradient is not None]
-        if self.cut or not arriving or any(type(gradient) is not Tensor for _, gradient in arriving):
+        if self.cut or not arriving or any(type(gradient) is not Tensor for _edge, gradient in arriving):
             return  # in a pass inside of a transformation, gradients do not have numbers
-        (edge, gradient), *_ = arriving
+        edge, gradient = arriving[0]
         if current_pass.get() is not self._pass or self._steps is None:
             self._steps = self._begin_pass(node)
             self._add_event(PassStart(self._known.of_edge(edge), gradient._data))
-        name, arrived = self._known.of_edge(edge), self._steps.arrived(edge)
-        if arrived is not None and not np.array_equal(arrived, gradient._data, equal_nan=True):
-            self._add_event(HookChange(name, arrived, gradient._data))
+        name, before_hooks = self._known.of_edge(edge), self._steps.arrived(edge)
+        if before_hooks is not None and not np.array_equal(before_hooks, gradient._data, equal_nan=True):
+            self._add_event(HookChange(name, before_hooks, gradient._data))
         step = self._steps.step(visit)
         if node._saved is not None:
             self._visited[node] = name
@@ -277,7 +284,7 @@ class Recording(ABC):
 
     def _begin_pass(self, first: Node) -> Steps:
         """Name the tensors behind the roots of a new backward pass, or behind its ``first`` node, and return its steps."""
-        self._catch_up(self.current)
+        self._add_new_tensors(self.current)
         self._pass = running = current_pass.get()
         roots = [first]
         if running is not None:

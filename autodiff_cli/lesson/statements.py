@@ -20,7 +20,7 @@ class Recorder(Interpreter, Recording):
         super().__init__(variables, dtype)
         self.tensors.listing, self.tensors.steps = True, []
         self._loops: list[str] = []  # the indices of the loops that run
-        self._marks = [0, 0]  # the numbers of steps and of results that ``_new_tensors`` has returned
+        self._known_steps = self._known_results = 0  # the numbers of steps and of results that ``_new_tensors`` has returned
         Recording.__init__(self)
         for name, tensor in variables.items():
             self._add_named(tensor, name, name_tree(name), name, (0, 0))
@@ -50,7 +50,8 @@ class Recorder(Interpreter, Recording):
             failed = False
         finally:
             output = "".join(f"{shown.text}\n" for shown in self._output if shown.rows is None)
-            self._end_statement(tree, output, failed, ", ".join(f"{name} = {self.names[name]}" for name in self._loops))
+            turn = ", ".join(f"{name} = {self.names[name]}" for name in self._loops)
+            self._end_statement(tree, output, failed, turn)
 
     def turns(self, node: Syntax) -> Generator[Syntax]:
         """Run a loop as the interpreter does, and know its index while it runs."""
@@ -79,12 +80,12 @@ class Recorder(Interpreter, Recording):
     def _new_tensors(self, tree: Syntax) -> list[ProgramTensor]:
         """Return the tensors since the last call, each at the place of its step, or else of the statement ``tree``."""
         steps, results = self.tensors.steps or [], self.tensors.entries
-        places: dict[int, Span] = {}
-        for step in steps[self._marks[0] :]:
+        places: dict[int, Span] = {}  # by the id of the result
+        for step in steps[self._known_steps :]:
             self._known.add_step(step)
             places.update({id(result): step.tree.span for result in step.results})
-        new = results[self._marks[1] :]
-        self._marks = [len(steps), len(results)]
+        new = results[self._known_results :]
+        self._known_steps, self._known_results = len(steps), len(results)
         return [self._program_tensor(tensor, expression, places.get(id(tensor), tree.span)) for tensor, expression in new]
 
     def _program_tensor(self, tensor: Tensor, expression: str, span: Span) -> ProgramTensor:

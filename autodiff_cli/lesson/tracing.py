@@ -10,10 +10,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from inspect import CO_OPTIMIZED
+from itertools import islice
 from traceback import walk_tb
 from types import FrameType, ModuleType
 from typing import Any, TextIO, cast
@@ -83,12 +84,12 @@ class _Frame:
 
     def turn(self, statement: Statement) -> str:
         """Return the indices of the loops around a statement, or the number of the pass of a loop without a number as index."""
-        indices: list[tuple[str, object]] = []
+        texts: list[str] = []
         for line, names in statement.loops.items():
             values = {name: self.frame.f_locals.get(name) for name in names}
-            shown = [(name, value) for name, value in values.items() if isinstance(value, (int, float, str))]
-            indices += shown or [("pass", self.passes.get(line, 1))]
-        return ", ".join(f"{name} = {value}" for name, value in indices)
+            indices = [f"{name} = {value}" for name, value in values.items() if isinstance(value, (int, float, str))]
+            texts += indices or [f"pass = {self.passes.get(line, 1)}"]
+        return ", ".join(texts)
 
 
 class PythonRecorder(Recording):
@@ -123,7 +124,7 @@ class PythonRecorder(Recording):
 
         After ``MOST_EVENTS`` events, unless limits are lifted, the program goes on without being recorded.
         """
-        before = sys.gettrace()
+        trace_before = sys.gettrace()
         try:
             with observing(self._visit_node), redirect_stdout(cast(TextIO, _CopyingStream(sys.stdout, self._output))):
                 sys.settrace(self._trace_call)
@@ -134,13 +135,13 @@ class PythonRecorder(Recording):
             self._keep_error(problem)
             raise
         finally:
-            sys.settrace(before)
+            sys.settrace(trace_before)
             self.rest += self._output.getvalue()
 
     def _keep_error(self, problem: BaseException) -> None:
         """Set ``error`` to the exception that ended the program, with its place."""
         lines = [line for frame, line in walk_tb(problem.__traceback__) if frame.f_code.co_filename == self._path]
-        statement = self._statements.get(lines[-1]) if lines else None
+        statement = self._statements.get(lines[-1]) if lines else None  # the innermost one of the program
         hint = problem.hint if isinstance(problem, AutodiffError) else None
         span = None if statement is None else statement.tree.span
         self.error = AutodiffError(_message(problem), span=span, source=self.source, hint=hint)
@@ -153,14 +154,15 @@ class PythonRecorder(Recording):
             return None  # what this package calls is not a part of the program
         code, caller = frame.f_code, frame.f_back
         if code.co_filename == self._path:
-            is_module, is_function = code.co_name == "<module>", bool(code.co_flags & CO_OPTIMIZED)
-            if not is_module and (code.co_name.startswith("<") or not is_function):
+            is_function = bool(code.co_flags & CO_OPTIMIZED) and not code.co_name.startswith("<")
+            if not (is_function or code.co_name == "<module>"):
                 return None  # a comprehension, a lambda or the body of a class is a part of its statement
-            self._end(failed=False, quiet=True)
+            self._end(failed=False, quiet=True)  # the statement goes on when the function has returned
             self._frames.append(_Frame(frame))
             self._enter()
             return self._trace_line
-        if caller is None or caller.f_code.co_filename != self._path or not code.co_filename.startswith(_PACKAGE):
+        is_called_by_program = caller is not None and caller.f_code.co_filename == self._path
+        if not (is_called_by_program and code.co_filename.startswith(_PACKAGE)):
             return None
         self._inside, frame.f_trace_lines = True, False
         return self._trace_return
@@ -178,7 +180,7 @@ class PythonRecorder(Recording):
         if not self._frames or self._frames[-1].frame is not frame:
             return self._trace_line
         if event == "exception":
-            self._frames[-1].raised = value[1]  # of its class, the exception and its traceback
+            _class, self._frames[-1].raised, _traceback = value
         elif event == "return":
             self._leave(frame, value)
         elif event == "line":
@@ -188,7 +190,7 @@ class PythonRecorder(Recording):
     def _leave(self, frame: FrameType, value: object) -> None:
         """End the innermost frame with its last statement, and give its result to the statement that called it."""
         running = self._frames[-1]
-        running.returned = self._assigned(frame, value)
+        running.returned = self._assigned(frame, value)  # which the last statement shows with the name that the caller gives
         self._end(failed=running.raised is not None)
         self._frames.pop()
         self._enter()
@@ -209,16 +211,17 @@ class PythonRecorder(Recording):
 
     def _assigned(self, frame: FrameType, value: object) -> dict[str, object]:
         """Return the name that the caller of a function gives to its result, with the result; empty if it does something else."""
-        statement = self._frames[-2].statement if len(self._frames) > 1 else None
+        statement = self._frames[-2].statement if len(self._frames) > 1 else None  # that of the caller
         if statement is None or statement.tree.kind != "assignment" or frame.f_back is None:
             return {}
         name, call = statement.tree.children
-        return {name.text: value} if self._text.span_with_modules(call) == self._span(frame.f_back) else {}
+        is_this_call = self._text.span_with_modules(call) == self._span(frame.f_back)
+        return {name.text: value} if is_this_call else {}
 
     def _enter(self) -> None:
         """Begin to follow the names of the innermost frame, when a function begins or has returned."""
-        named = [(name, self._known.of_tensor(tensor)) for name, tensor in self._named()]
-        self.called = {name: called for name, called in named if called}
+        lesson_names = {name: self._known.of_tensor(tensor) for name, tensor in self._named()}
+        self.called = {name: lesson_name for name, lesson_name in lesson_names.items() if lesson_name}
         self._state = self._rows()
         self._begin_statement()
         if self._frames and (statement := self._frames[-1].statement) is not None:
@@ -231,7 +234,7 @@ class PythonRecorder(Recording):
             return
         output = self._output.getvalue()
         self._output.seek(0)
-        self._output.truncate()
+        self._output.truncate()  # so that the next statement begins with no output
         is_quiet = quiet or statement.quiet or running.called or len(self._frames) > 1  # the call or the function has scenes
         running.called = quiet
         self._end_statement(statement.tree, output, failed, running.turn(statement), is_quiet, caught)
@@ -246,12 +249,13 @@ class PythonRecorder(Recording):
         if not self._frames:
             return []
         frame = self._frames[-1].frame
-        values = {**frame.f_globals, **frame.f_locals, **self._frames[-1].returned}
-        named = {name: value for name, value in values.items() if isinstance(value, Tensor) and not name.startswith("__")}
-        for name, value in values.items():
-            for expression, tensor in () if name.startswith("__") else _member_tensors(name, value):
-                label = self._labels.get(self._known.of_tensor(tensor))
-                if named.get(label or "") is not tensor:  # a list of variables has no names of its own
+        variables = {**frame.f_globals, **frame.f_locals, **self._frames[-1].returned}
+        variables = {name: value for name, value in variables.items() if not name.startswith("__")}
+        named = {name: value for name, value in variables.items() if isinstance(value, Tensor)}
+        for name, value in variables.items():
+            for expression, tensor in _member_tensors(name, value):
+                label = self._labels.get(self._known.of_tensor(tensor), "")
+                if named.get(label) is not tensor:  # a member that is a variable, too, has the name of the variable
                     named[expression] = tensor
         return [*named.items()]
 
@@ -264,11 +268,11 @@ class PythonRecorder(Recording):
         return self._text.span(frame.f_code, frame.f_lasti)
 
     def _operation(self, frame: FrameType, result: Tensor) -> None:
-        """Record the result of a call from a frame of the program to this package."""
+        """Record the result of a call from a frame of the program to this package as a new tensor, unless it is not new."""
         if not self._frames or self._frames[-1].statement is None:
             return
         span, results = self._span(frame), self._frames[-1].results
-        expression = " ".join(self.source[slice(*span)].split())
+        expression = " ".join(self.source[slice(*span)].split())  # on one line
         tree = _without_modules(self._text.tree(span), frame)
         tree = name_tree(expression) if tree.kind == "python" else tree
         name = _called_name(tree)
@@ -280,10 +284,14 @@ class PythonRecorder(Recording):
         self._new.append(ProgramTensor(result, operation, expression, span, _is_operation(tree, name)))
 
     def _operation_on_names(self, result: Tensor, tree: Syntax, operands: Mapping[int, Tensor | float]) -> Syntax:
-        """Return an operation on names and numbers, with ``operands`` by the ``id`` of trees; of several nodes, the last one."""
+        """Return the operation that computed a result, on names and numbers in place of ``operands``, by the ``id`` of their trees.
+
+        If the expression has several nodes, it is the operation of the last one.
+        """
         node, tensors = result.grad_fn, [value for value in operands.values() if isinstance(value, Tensor)]
         edges = {tensor._edge or leaf_edge(tensor) for tensor in tensors if tensor.requires_grad}
-        if node is not None and edges != {edge for edge in node._edges if edge is not None}:
+        has_several_nodes = node is not None and edges != {edge for edge in node._edges if edge is not None}
+        if node is not None and has_several_nodes:
             return self._node_operations.of_node(node)
         constant = self._node_operations.constant
         names = {key: constant(value) if isinstance(value, Tensor) else number(float(value)) for key, value in operands.items()}
@@ -297,14 +305,16 @@ def _message(problem: BaseException) -> str:
 
 def _member_tensors(name: str, value: object) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors among the first members of a list, a dictionary or an object, with the expressions that read them."""
-    members: list[tuple[str, object]] = []
+    members: Iterable[tuple[str, object]] = ()
     if isinstance(value, (list, tuple)):
-        members = [(f"{name}[{i}]", one) for i, one in enumerate(value[:_MOST_HELD])]
+        members = ((f"{name}[{i}]", member) for i, member in enumerate(value))
     elif isinstance(value, dict):
-        members = [(f"{name}[{key!r}]", one) for key, one in [*value.items()][:_MOST_HELD]]
-    elif type(value).__module__ == "__main__":
-        members = [(f"{name}.{key}", one) for key, one in [*getattr(value, "__dict__", {}).items()][:_MOST_HELD]]
-    yield from ((expression, one) for expression, one in members if isinstance(one, Tensor))
+        members = ((f"{name}[{key!r}]", member) for key, member in value.items())
+    elif type(value).__module__ == "__main__":  # an object of a class of the program
+        members = ((f"{name}.{key}", member) for key, member in getattr(value, "__dict__", {}).items())
+    for expression, member in islice(members, _MOST_HELD):
+        if isinstance(member, Tensor):
+            yield expression, member
 
 
 def _called_name(tree: Syntax) -> str:
@@ -331,7 +341,7 @@ def _operands(text: PythonText, tree: Syntax, frame: FrameType, results: Mapping
     """Return the tensors and numbers in an operation by the ``id`` of their trees; ``results`` are those of its statement."""
     values: dict[int, Tensor | float] = {}
     parts = tree.children[:]
-    for part in parts:  # the list grows during the loop
+    for part in parts:  # the list grows during the loop, by the parts of what has no value
         value = results.get(text.span_with_modules(part)) if part.kind in _COMPUTED else _value(part, frame)
         if isinstance(value, (Tensor, int, float)) and not isinstance(value, bool):
             values[id(part)] = value
