@@ -101,13 +101,9 @@ def _hooks(node: Node) -> int:
 
 
 def _graph(output: Tensor, named: Sequence[Named], leaves: Iterable[Tensor] | None, saved: bool) -> tuple[Graph, list[Node]]:
-    """Return the graph of a backward pass without gradients, and its nodes, inputs first.
+    """Return the graph of a backward pass from a tensor, without gradients, and its nodes, inputs first.
 
-    Args:
-        output: the tensor that the backward pass starts from.
-        named: the tensors that have names.
-        leaves: the variables, whose memory is not that of saved values; by default, all leaves behind the output.
-        saved: whether to include the values that each node saves for the backward pass.
+    With ``saved``, it contains the values that each node saves, of which those of ``leaves``, by default of all, take no memory.
     """
     root = get_gradient_edge(output).node
     nodes = sorted(postorder([root], _inputs), key=lambda node: node.sequence_nr)

@@ -59,12 +59,7 @@ def to_png(graph: Graph, precision: int) -> bytes:
 
 
 def run_graphviz(dot: str, style: str, *options: str) -> bytes:
-    """Return the output of the program ``dot``.
-
-    Args:
-        dot: the graph in DOT.
-        style: the output format of ``dot -T``: ``png``, ``plain``, ``json``, ...
-        options: further command-line options of ``dot``.
+    """Return the output of the program ``dot -Tstyle`` for a graph in DOT: ``png``, ``plain``, ``json``, ...
 
     Raises:
         MissingPackage: if Graphviz is not installed.

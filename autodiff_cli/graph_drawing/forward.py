@@ -106,10 +106,7 @@ class _GraphBuilder:
         return self._append(GraphNode("constant", own_name or expression, own_name, expression), value)
 
     def _constant(self, value: float, tree: Syntax | None) -> int:
-        """Return the position of the node of a plain number, with its tree if known.
-
-        A named constant has a single node, and a literal has a separate node for each use.
-        """
+        """Return the position of a plain number: a named constant has a single node, and a literal has a node for each use."""
         text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
         name = text if tree is not None and tree.kind == "name" else ""
         if name and (name, value) in self._constants:

@@ -202,10 +202,7 @@ def _straight_candidates(layers: Layers) -> list[tuple[int, int]]:
 
 
 def _path_lengths(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
-    """Return the maximum number of boxes on a path to each slot, including the slot itself.
-
-    The paths come from above, with ``joined`` the upper slots and ``step`` 1, or from below, with the lower slots and -1.
-    """
+    """Return the most boxes on a path to each slot, from above (upper slots ``joined``, ``step`` 1) or below (lower slots, -1)."""
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:

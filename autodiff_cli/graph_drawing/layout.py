@@ -74,10 +74,7 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layou
 
 
 def _centers(layers: Layers, sizes: Sequence[Point]) -> list[float]:
-    """Return the horizontal centre of each slot; they minimize the weighted sum of the squared lengths of the edges.
-
-    The unknowns are the centres of the straight blocks of slots, numbered from left to right.
-    """
+    """Return the horizontal centre of each slot, the same in a straight block; they minimize the squared lengths of the edges."""
     heads = straight_blocks(layers)
     numbers = {head: i for i, head in enumerate(dict.fromkeys(heads[slot] for row in layers.rows for slot in row))}
     blocks = [numbers[head] for head in heads]  # the number of the block of each slot
@@ -105,12 +102,7 @@ def minimized_lengths(count: int, distances: dict[tuple[int, int], float], weigh
 
     The method is the primal-dual iteration of Condat and Vu with a step size for each variable: each constraint has a force (its
     dual variable) that grows while the constraint is violated.  ``_feasible`` removes the remaining violations, which are
-    hundredths of a pixel.
-
-    Args:
-        count: the number of variables.
-        distances: the minimum distance of each constrained pair ``(a, b)``.
-        weights: the weight of each attracted pair ``(a, b)``.
+    hundredths of a pixel.  ``distances`` and ``weights`` are by pair ``(a, b)``, and ``count`` is the number of variables.
     """
     start = _feasible(count, distances, [0.0] * count)
     if not (distances and weights):

@@ -127,10 +127,7 @@ class Routes:
 
 
 def spread(targets: Sequence[float], weights: Sequence[float], step: float) -> list[float]:
-    """Return the positions nearest to ``targets``, in the same order and at least ``step`` apart.
-
-    The weighted squares of the distances from the targets are least: isotonic regression by pooling adjacent violators.
-    """
+    """Return the positions nearest to ``targets`` (least weighted squares), in order and ``step`` apart, by isotonic regression."""
     pools: list[tuple[float, float, int]] = []  # the mean, the weight and the number of targets that move together
     for i, (target, weight) in enumerate(zip(targets, weights, strict=True)):
         mean, total, size = target - i * step, weight, 1  # less the steps before it, positions need only be in order

@@ -52,10 +52,7 @@ def to_svg(graph: Graph, precision: int = 6) -> str:
 
 
 def _svg_document(graph: Graph, labels: Sequence[Sequence[LabelLine]], sizes: Sequence[Point], layout: Layout) -> str:
-    """Return the text of an ``.svg`` file: first the arrows, along the curves of a layout, and then the nodes around its centres.
-
-    The labels and the sizes are those of the nodes.
-    """
+    """Return the text of an ``.svg`` file: first the arrows, then the nodes, each with its label, its size and its centre."""
     wide, high = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     text = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '

@@ -123,10 +123,7 @@ def pages(graph: Graph, precision: int) -> list[Renderable]:
 
 
 def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = False) -> Table:
-    """Return a table with the tree, and the values and gradients in ``precision`` digits; a column without a text is left out.
-
-    Expressions are shortened for a terminal of so many ``columns``.
-    """
+    """Return a table with the tree and the numbers in ``precision`` digits, for a terminal of so many ``columns``."""
     most_guides = min(MOST_GUIDES, max(columns // 6, 4))  # guides, of three columns each, take at most half of the width
     rows = list(_rows(graph, precision, most_guides, ascii_only))
     titles = headers(graph)

@@ -29,13 +29,7 @@ _CALLS = {
 
 
 def to_html(file: str, recorder: Recording, precision: int) -> str:
-    """Return the page of a program, whose heading is the comment in its first line, or else the name of its file.
-
-    Args:
-        file: the path of the file of the program.
-        recorder: the recording of the program, which has ended.
-        precision: the number of significant digits.
-    """
+    """Return the page of a recorded program; its heading is the comment in its first line, or else the name of the file."""
     lesson = _ProgramPage(recorder, precision)
     first = recorder.source.partition("\n")[0]
     title = first.lstrip("# ").rstrip() if first.startswith("#") else ""

@@ -137,10 +137,7 @@ class _Tracing:
             raise _unknown(unparse(tree)) from None
 
     def contributions(self, sweep: Sweep) -> list[Operand]:
-        """Return the elements of the local derivative, if it is known, and of the value of each contribution.
-
-        The value is the gradient of the weighted output with respect to the uses of a tensor, added over these uses.
-        """
+        """Return, for each contribution, the local derivative if it is known, and the value: the gradient of its uses, added."""
         parts = [(step, contribution) for step in sweep.steps for contribution in step.contributions]
         uses_of_parts = [self.uses_of_input(step, contribution) for step, contribution in parts]
         slopes = iter(self.slopes_of_uses([use for uses in uses_of_parts for use in uses], sweep))

@@ -284,10 +284,7 @@ class PythonRecorder(Recording):
         self._new.append(ProgramTensor(result, operation, expression, span, _is_operation(tree, name)))
 
     def _operation_on_names(self, result: Tensor, tree: Syntax, operands: Mapping[int, Tensor | float]) -> Syntax:
-        """Return the operation that computed a result, on names and numbers in place of ``operands``, by the ``id`` of their trees.
-
-        If the expression has several nodes, it is the operation of the last one.
-        """
+        """Return an operation on names and numbers, with ``operands`` by the ``id`` of trees; of several nodes, the last one."""
         node, tensors = result.grad_fn, [value for value in operands.values() if isinstance(value, Tensor)]
         edges = {tensor._edge or leaf_edge(tensor) for tensor in tensors if tensor.requires_grad}
         has_several_nodes = node is not None and edges != {edge for edge in node._edges if edge is not None}

@@ -40,10 +40,7 @@ _NAMES = {
 
 
 def notes_on(evaluation: Evaluation, numbers: Numbers, order: int, shows_value: bool = True) -> list[Note]:
-    """Return the notes on an evaluation whose derivatives, up to an order, are ``numbers``.
-
-    If the value is not displayed (``shows_value``), notes on its digits are omitted.
-    """
+    """Return the notes on an evaluation with derivatives ``numbers`` up to an order, and on the value's digits if it is shown."""
     with np.errstate(all="ignore"), enable_grad():
         highest_order = order if numbers and evaluation.variables else 0
         lost, nonfinite = [], []

@@ -256,10 +256,7 @@ def nearest(line: Line, eps: float) -> float:
 
 
 def _changes(line: Line, here: Sequence[Array], steps: Sequence[float]) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits, from the distances ``steps``, are not those ``here``, and the values beside a jump.
-
-    ``here`` and the points on both sides are as in ``Line.values_and_derivatives``: by order, and then by component.
-    """
+    """Return the derivatives whose limits, from the distances ``steps``, are not those ``here``, and the values beside a jump."""
     order = len(here) - 1
     left, right = ([line.values_and_derivatives(side * step, order) for step in steps] for side in (-1, 1))
     result = []

@@ -20,10 +20,7 @@ def _rewrites(overflow: bool) -> list[tuple[Syntax, str]]:
 
 
 def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str | None:
-    """Return a stable rewrite of a subexpression of a program that loses digits, or ``None`` if none is known.
-
-    If it overflows instead (``overflow``), an expression around it may be rewritten.
-    """
+    """Return a stable rewrite of a subexpression, or of an expression around it if it overflows; ``None`` if none is known."""
     start, end = tree.span
     candidates = [node for node in walk(program) if node.span[0] <= start and end <= node.span[1]] if overflow else [tree]
     for node in candidates:
@@ -38,10 +35,7 @@ def stable_rewrite(tree: Syntax, program: Syntax, overflow: bool = False) -> str
 
 
 def _match(pattern: Syntax, tree: Syntax) -> dict[str, Syntax] | None:
-    """Return the trees for the names of a pattern if a tree has its form, or else ``None``.
-
-    A name of the pattern stands for any expression, the same at each occurrence; x and y stand for names alone.
-    """
+    """Return the tree for each name of a pattern if a tree has its form, or else ``None``; x and y stand for names alone."""
     bindings: dict[str, Syntax] = {}
     pairs = [(pattern, tree)]
     while pairs:

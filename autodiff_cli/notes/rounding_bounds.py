@@ -76,11 +76,7 @@ class Bounded(Tensor):
     number: int
 
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
-        """Return the result of a primitive with a bound of its error.
-
-        Raises:
-            UnknownBound: if the bound is not known.
-        """
+        """Return the result of a primitive with a bound of its error; raise ``UnknownBound`` if the bound is not known."""
         return self.tape.apply(primitive, args)
 
 
@@ -268,10 +264,7 @@ def absorbs(trace: Trace) -> bool:
 
 
 def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
-    """Return whether first-order bounds show that the derivatives up to an order are accurate, and the value if it is shown.
-
-    Order 0 stands for no derivatives.
-    """
+    """Return whether first-order bounds show that the derivatives up to an order are accurate, and the value if it is shown."""
     most_elements = MOST_VARIABLES if order > 1 else MOST_ELEMENTS
     if len(evaluation.trace) > MOST_STEPS or sum(leaf.numel() for leaf in evaluation.variables.values()) > most_elements:
         return False
@@ -286,7 +279,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
         output = _repeat_with_bounds(evaluation, tape, leaves)
         if shows_value and not _is_small(output, limit / 4):  # a margin for what the first order leaves out
             return False
-        if order == 0 or not isinstance(output, Bounded):
+        if order == 0 or not isinstance(output, Bounded):  # without derivatives, or those of a constant
             return True
         if output._data.size != 1 and evaluation.gradient is None:
             return False

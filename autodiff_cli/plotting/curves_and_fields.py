@@ -116,10 +116,7 @@ def _plotted_outputs(expression: str) -> list[Curve]:
 
 
 def _checked_order(order: int | None, outputs: int, variables: int, log: str) -> int:
-    """Return the order of derivatives or, for ``None``, its default; raise ``UsageError`` if a plot cannot show it.
-
-    ``outputs`` and ``variables`` are the numbers of plotted expressions and of variables with ranges.
-    """
+    """Return the order or, for ``None``, its default; raise ``UsageError`` if a plot of so many outputs or variables cannot show it."""
     if order is None:
         order = 0 if outputs > 1 or "y" in log else 1
     if not 0 <= order <= 2:
@@ -207,10 +204,7 @@ def _sample_plot(
 def _sample_curves(
     program: Compiled, name: str, points: Floats, terms: Sequence[str], count: int, scale: Scale
 ) -> Iterator[Samples]:
-    """Yield the samples of the first ``count`` of some terms: all together, or each with its slope if an axis is logarithmic.
-
-    ``name`` is the variable.
-    """
+    """Yield the samples of ``count`` terms over ``name``: all together, or each with its slope if an axis is logarithmic."""
     most = MOST_POINTS if isinstance(program, compile.Program) else MOST_ROWS
     groups = [terms[first : first + 2] for first in range(count)] if scale.log else [terms]
     for group in groups:
@@ -278,10 +272,7 @@ def _check_ranges(
 
 
 def discontinuity_notes(name: str, discontinuities: Sequence[Discontinuity], named: str = "") -> list[Record]:
-    """Return a note for each kind of discontinuity of a curve over the variable ``name``, which begins with ``named``.
-
-    Ends of the domain at which the value is infinite are a kind of their own.
-    """
+    """Return a note, after ``named``, for each kind of discontinuity over ``name``; an infinite end of the domain is a kind."""
     positions: dict[tuple[str, str, str], list[float]] = {}  # by kind and its words for one and for many
     for mark in discontinuities:
         singular, plural = _KINDS[mark.kind]
@@ -299,10 +290,7 @@ def discontinuity_notes(name: str, discontinuities: Sequence[Discontinuity], nam
 
 
 def _find_discontinuous(x: Floats, y: Floats, value: Floats, gradient: Sequence[Floats]) -> tuple[Mask, bool]:
-    """Return where the rise to a neighbour does not match the gradient, and whether a value there is far from the median.
-
-    The value, the two slopes and the mask have the shape ``(len(y), len(x))``.
-    """
+    """Return where the rise to a neighbour does not match the gradient, and whether a value there is far from the median."""
     mask = np.zeros(value.shape, bool)
     finite = value[np.isfinite(value)]
     if not len(finite):

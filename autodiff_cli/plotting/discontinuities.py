@@ -119,10 +119,7 @@ class Discontinuity:
 def search_discontinuities(
     function: Curves, xs: Floats, rough: Indices, extent: Extent, count: int
 ) -> tuple[list[Discontinuity], Floats, Floats]:
-    """Return the discontinuities in the intervals that begin at the positions ``rough``, and samples near them.
-
-    The additional samples are points ``(m,)`` and the curves there, ``(k, m)``.
-    """
+    """Return the discontinuities in the intervals that begin at ``rough``, and samples near them, ``(m,)`` and ``(k, m)``."""
     low, high = float(xs[0]), float(xs[-1])
     resolution = 4 * float(np.spacing(max(abs(low), abs(high))))  # a few floats, whatever the function does between them
     left, right = bisect_intervals(function, xs[rough], xs[rough + 1], extent, count, resolution)
@@ -266,10 +263,7 @@ def _roughness(ends: Floats, values: Floats, count: int) -> Floats:
 
 
 def _is_first_half_rougher(first: Floats, second: Floats) -> Mask:
-    """Return whether the first half of each interval is at least as rough as the second half, by their roughness ``(count, m)``.
-
-    The halves are compared in the first curve that is not smooth, or in the roughest one.
-    """
+    """Return whether the first half of each interval is at least as rough as the second, in the first curve that is not smooth."""
     worst = np.maximum(first, second)
     is_doubtful = worst > DOUBTFUL
     curve = np.where(is_doubtful.any(0), is_doubtful.argmax(0), worst.argmax(0))  # one for each interval

@@ -84,11 +84,7 @@ def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, fl
 
 
 def fit_picture(plot: FittedPlot, kind: str, theme: str = "light") -> bytes:
-    """Return the contents of a picture file of a kind, ``svg``, ``png`` or ``pdf``, with a ``light`` or ``dark`` theme.
-
-    Raises:
-        MissingPackage: if matplotlib is not installed.
-    """
+    """Return a picture file of a kind, ``svg``, ``png`` or ``pdf``; raise ``MissingPackage`` if matplotlib is not installed."""
     return render_figure(kind, theme, HEIGHT, lambda figure, colors: _draw(figure, plot, colors))
 
 

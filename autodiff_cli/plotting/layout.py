@@ -113,10 +113,7 @@ def finite_slices(ys: Floats) -> list[slice]:
 
 
 def thin_curve(xs: Floats, ys: Floats, low: float, high: float, columns: int) -> list[tuple[Floats, Floats]]:
-    """Return the pieces of a curve, which nan separates, reduced to the first, last, lowest and highest point of each column.
-
-    The columns divide the range from ``low`` to ``high`` of x.
-    """
+    """Return the pieces of a curve between nans, with the first, last, lowest and highest point of each column from low to high."""
     pieces = []
     for piece in finite_slices(ys):
         x, y = xs[piece], ys[piece]

@@ -80,11 +80,7 @@ def to_svg(plot: Plot | Field) -> str | None:
 
 
 def drawn(plot: Plot | Field, kind: str) -> bytes:
-    """Return the contents of a picture file of a kind: ``svg``, ``png`` or ``pdf``.
-
-    Raises:
-        MissingPackage: if matplotlib is not installed.
-    """
+    """Return a picture file of a kind, ``svg``, ``png`` or ``pdf``; raise ``MissingPackage`` if matplotlib is not installed."""
     if isinstance(plot, Plot):
         panels = layout.panels(plot)
         height = HEIGHT + PANEL_HEIGHT * (len(panels) - 1)
@@ -96,13 +92,9 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
 
 
 def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
-    """Return the contents of a picture file.
+    """Return the contents of a picture file of a kind, ``svg``, ``png`` or ``pdf``, with the width ``WIDTH`` in CSS pixels.
 
-    Args:
-        kind: the file format, ``svg``, ``png`` or ``pdf``.
-        theme: the colours and the background, a key of ``THEMES``.
-        height: the height in CSS pixels; the width is ``WIDTH``.
-        draw: the function that draws on an empty figure with the colours of a theme.
+    The function ``draw`` draws on an empty figure with the colours of a theme.
 
     Raises:
         MissingPackage: if matplotlib is not installed.

@@ -155,10 +155,7 @@ _LONGEST = 1e6
 
 
 def _split_into_dashes(x: Floats, y: Floats, dots_per_unit: Floats, drawn: int, skipped: int) -> list[tuple[Floats, Floats]]:
-    """Split a curve into dashes of ``drawn`` dots with ``skipped`` dots after each, measured along the curve.
-
-    ``dots_per_unit`` is for x and for y.  A solid curve, or one that is too long, stays whole.
-    """
+    """Split a curve into dashes of ``drawn`` dots with ``skipped`` dots after each; ``dots_per_unit`` is for x and for y."""
     if not skipped or len(x) < 2:
         return [(x, y)]
     steps = np.hypot(np.diff(x) * dots_per_unit[0], np.diff(y) * dots_per_unit[1])

@@ -55,11 +55,9 @@ class Arithmetic:
         return attribute
 
     def simulate_rounding(self, seed: int | None, reads: bool = False) -> None:
-        """Start to simulate float64 rounding in random directions, or stop if ``seed`` is ``None``.
+        """Start to simulate float64 rounding in random directions of a seed, or stop for ``None``.
 
-        Args:
-            seed: the seed of the random directions.
-            reads: whether to round a variable each time it is read instead of rounding the results of operations.
+        With ``reads``, a variable is rounded each time it is read, instead of the results of operations.
         """
         self._random = None if seed is None else random.Random(seed)
         self._reads = reads

@@ -122,11 +122,7 @@ def _determinant(x: Cells) -> Cells:
 
 
 def _solve(x: Cells, y: Cells) -> Cells:
-    """Return the solutions of linear equations in batches; right-hand sides are vectors or matrices, see ``is_vector``.
-
-    Raises:
-        LinAlgError: if a matrix is singular.
-    """
+    """Return the solutions of linear equations in batches, of vectors or matrices; raise ``LinAlgError`` for a singular matrix."""
     takes_vectors = is_vector(x.shape, y.shape)
     right = y[..., None] if takes_vectors else y
     batch = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])

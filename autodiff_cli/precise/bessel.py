@@ -22,10 +22,7 @@ _LARGEST_ORDER = 300
 
 
 def _power_series(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
-    """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2).
-
-    It is (x/2)**v times the sum of (sign*x**2/4)**k/(k!*gamma(v + k + 1)) for k from 0.
-    """
+    """Return I_v(x) (sign 1) or J_v(x) (sign -1) from the power series, for x <= 1 (DLMF 10.2.2 and 10.25.2)."""
     q = sign * x * x / 4
     term = mp.rgamma(v + 1)
     total, k = term, 1
@@ -62,10 +59,7 @@ def _restoring_precision(compute: Callable[..., Real]) -> Callable[..., Real]:
 
 @_restoring_precision
 def _difference_of_first_kinds(mp: Arithmetic, v: Real, x: Real, sign: int) -> Real:
-    """Return K_v(x) (sign 1) or Y_v(x) (sign -1) from two functions of the first kind, for x <= 1 (DLMF 10.2.3 and 10.27.4).
-
-    The precision is raised by the bits that the difference loses.
-    """
+    """Return K_v(x) (sign 1) or Y_v(x) (sign -1) for x <= 1, with the bits that their differences lose (DLMF 10.27.4, 10.2.3)."""
     if abs(v) > 1e6:
         raise NotPrecise("a Bessel function of a large order")
     precision = mp.context.prec

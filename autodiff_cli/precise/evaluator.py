@@ -146,10 +146,7 @@ def _compute_or_refuse(
 
 @functools.cache
 def _decomposition_function(primitive: Primitive) -> Callable[..., Any] | None:
-    """Return the function of mpmath numbers that evaluates the decomposition of a primitive; ``None`` if that is not a text.
-
-    A decomposition that is not a text, or is missing, does not hold exactly.
-    """
+    """Return the function of mpmath numbers by a decomposition that is a text, as only that is exact; ``None`` for any other."""
     text = primitive.decomposition
     if not isinstance(text, str):
         return None
@@ -183,10 +180,7 @@ def _computed_number(math: Arithmetic, primitive: Primitive, operands: Sequence[
 def number_program(
     math: Arithmetic, variables: Sequence[Instruction], operands: Sequence[Operand]
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return a function that computes operands of a tape from mpmath numbers; it counts nothing, and does not simulate rounding.
-
-    The function takes a number for each of the ``variables`` of the tape.
-    """
+    """Return a function of mpmath numbers for the variables of a tape that computes operands, uncounted and not rounded."""
     constants: dict[int, Any] = {}
 
     def place(operand: Operand) -> int:

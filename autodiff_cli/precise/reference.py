@@ -97,11 +97,7 @@ class Reference:
         return _elements_and_shape(arithmetic, lambda: self._program(arithmetic, inputs).output())[0]
 
     def values_at(self, inputs: list[Real]) -> list[Real]:
-        """Return the elements of the output at other elements of the inputs.
-
-        Raises:
-            NotPrecise: if the expression cannot be evaluated there.
-        """
+        """Return the elements of the output at other elements of the inputs, or raise ``NotPrecise`` if they cannot be computed."""
         return self._evaluate(self.differences.math, inputs)
 
     def weighted(self, weights: ArrayLike) -> Reference:

@@ -163,13 +163,9 @@ class Verified:
         return [(_number_name(path, place), right, text) for path, place, right, text in self.rows()]
 
     def mark(self, record: dict[str, object], column: str, path: Path, right: str = "right_digits") -> None:
-        """Add the correct digits of a number to a record if they are known, and replace the number by its exact text.
+        """Add the correct digits of the number in a column of a record, with the key ``right``, and replace it by its exact text.
 
-        Args:
-            record: the record to change.
-            column: the key of the number in the record.
-            path: the path of the number.
-            right: the key for the correct digits.
+        A record whose number has an unknown path stays as it is.
         """
         if path in self.right:
             record[right] = self.right[path]

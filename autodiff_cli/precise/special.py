@@ -78,10 +78,7 @@ def _hazard(mp: Arithmetic, x: Real) -> Real:
 
 
 def _asymptotic(mp: Arithmetic, z: Real, sign: int) -> Real:
-    """Return the sum of (-sign)**k*(1/2)_k/z**(2*k + 1), with Pochhammer's symbol (1/2)_k, for large z (see ``_is_far``).
-
-    For sign 1 it is sqrt(pi)*erfcx(z), and for sign -1 twice Dawson's integral (DLMF 7.12.1).
-    """
+    """Return sum((-sign)**k*(1/2)_k/z**(2*k + 1)), with Pochhammer's (1/2)_k, for large z: sqrt(pi)*erfcx(z) or 2*dawsn(z)."""
     total = term = 1 / z
     for k in range(10000):
         term *= -sign * (k + mp.mpf(1) / 2) / (z * z)
@@ -171,10 +168,7 @@ def _polygamma(mp: Arithmetic, x: Real, n: int) -> Real:
 
 
 def _zeta(mp: Arithmetic, x: Real, q: Real, order: int = 0) -> Real:
-    """Return the derivative of the given order in x of the Hurwitz zeta function sum((k + q)**-x), where mpmath does not take long.
-
-    It is infinite at x = 1, and nan below unless q is 1 (Riemann's function).
-    """
+    """Return a derivative, of the given order in x, of the Hurwitz zeta function sum((k + q)**-x), unless mpmath takes long."""
     if x < -1e3 or (x > 1e3 and q != 1):  # mpmath takes seconds
         raise NotPrecise("zeta")
     exists = (x > 1 and q > 0) or (x < 1 and q == 1)
