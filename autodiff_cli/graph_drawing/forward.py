@@ -90,10 +90,7 @@ class _GraphBuilder:
         return len(self._nodes) - 1
 
     def _position(self, value: Tensor | float, tree: Syntax | None) -> int:
-        """Return the position of the node of an argument, with its tree if known.
-
-        An argument that no step computed gets a new node: of a variable if gradients flow to it, else of a constant.
-        """
+        """Return the position of the node of an argument, with its tree if known; a new argument is a variable or a constant."""
         if not isinstance(value, Tensor):
             return self._constant(value, tree)
         position = self._at.get(id(value))

@@ -121,13 +121,10 @@ def _store_positions(row: Sequence[int], positions: list[int]) -> None:
 
 
 def _sort_by_mean(row: list[int], positions: list[int], joined: Sequence[Sequence[int]], reverses_ties: bool) -> None:
-    """Sort a layer in place by the mean position of the slots that are ``joined`` to each, and update ``positions``.
-
-    A slot without such neighbours keeps its place.  Slots of the same mean keep their order, or reverse it.
-    """
+    """Sort a layer, in ``row`` and ``positions``, by the mean position of the slots ``joined`` to each; others keep their place."""
     movable = [slot for slot in row if joined[slot]]
     mean = {slot: sum(positions[other] for other in joined[slot]) / len(joined[slot]) for slot in movable}
-    ordered = iter(sorted(reversed(movable) if reverses_ties else movable, key=mean.__getitem__))
+    ordered = iter(sorted(reversed(movable) if reverses_ties else movable, key=mean.__getitem__))  # equal ones keep their order
     row[:] = [next(ordered) if joined[slot] else slot for slot in row]
     _store_positions(row, positions)
 

@@ -105,10 +105,7 @@ class _Errors:
         return self._of_numbers.get(value, 0.0) if isinstance(value, float) else 0.0
 
     def add(self, step: Step) -> None:
-        """Add the error of the result of a step, and the step to ``losses`` if it lost digits.
-
-        A tensor that is not of floats, or that has an error already, is left out.
-        """
+        """Add the error of a result, a float or a tensor of floats that is new, and the step to ``losses`` if it lost digits."""
         op, result = step.op, step.result
         if type(result) is Tensor and (result.dtype.kind != "f" or id(result) in self._of_tensors):
             return
@@ -165,16 +162,13 @@ class _Errors:
         return (propagated + 0.5) * np.abs(np.asarray(raw(step.result), np.float64)), error_before
 
     def _sum_error(self, step: Step, is_mean: bool) -> tuple[Error, float]:
-        """Return the error of a sum or a mean, and the largest relative error of its argument.
-
-        It is the mean of the errors and of the roundings of the terms, times the number of terms of each sum.
-        """
+        """Return the error of a sum or a mean, and the largest relative error of its argument."""
         x = next(iter(flat_inputs(step)))
         values, sums = np.asarray(raw(x), np.float64), max(np.size(raw(step.result)), 1)
         error_before = float(np.max(_relative_error(self.error(x), values), initial=0.0))
         if not values.size:
             return np.float64(0.0), error_before
-        mean_error = float(np.max(self.error(x), initial=0.0)) + 0.5 * float(np.mean(np.abs(values)))
+        mean_error = float(np.max(self.error(x), initial=0.0)) + 0.5 * float(np.mean(np.abs(values)))  # with the rounding of a term
         return np.float64(mean_error * (1 if is_mean else values.size / sums)), error_before
 
 

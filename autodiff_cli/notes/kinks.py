@@ -94,10 +94,7 @@ def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:
 
 
 def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
-    """Yield a line along each element of each variable that switches depend on, for each element of the output.
-
-    Of a large variable, only elements at which a step switches are examined, or the first one if that is not known.
-    """
+    """Yield a line along each element of each variable; for a large variable, only along elements at which a step switches."""
     from autodiff_cli.notes.one_sided_limits import Line
 
     variable_elements: list[tuple[str, tuple[int, ...]]] = []
@@ -150,10 +147,7 @@ def _with_gradient(evaluation: Evaluation, group: list[Switch]) -> list[Switch]:
 
 
 def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.floating] | None]]:
-    """Repeat an evaluation whose graph is freed, and return its trace and the gradients of the results of steps, by their ids.
-
-    The gradient is ``None`` for a result that the output does not depend on.
-    """
+    """Repeat an evaluation whose graph is freed; return its trace and the gradients by the id of the result (``None``: unused)."""
     evaluator = evaluation.again()
     evaluator.tensors.listing, evaluator.tensors.steps = True, []
     output = evaluator.as_tensor(evaluator.run())
@@ -255,10 +249,7 @@ def _limits_text(change: Change | None) -> str:
 
 
 def _convention_source(convention: str) -> str:
-    """Return the source of a convention in brackets; empty if it is not known.
-
-    It is ``(PyTorch)`` for a convention of PyTorch, and else what the convention says of PyTorch: ``(PyTorch gives nan)``.
-    """
+    """Return the source of a convention, such as `` (PyTorch)`` or `` (PyTorch gives nan)``; empty if it is not known."""
     if "(PyTorch)" in convention:
         return " (PyTorch)"
     about_pytorch = next((part.strip() for part in convention.split(";") if "PyTorch" in part), "")

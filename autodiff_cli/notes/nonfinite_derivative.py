@@ -41,18 +41,15 @@ def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: 
 
 
 def _first_origin(evaluation: Evaluation, order: int) -> tuple[Step, str, Description] | None:
-    """Return the last step whose own derivative is not finite, with ``nan`` or ``inf`` and the words for the step, or ``None``.
-
-    Order 1 takes the gradients of the backward pass into account.  For a higher order, the results of the steps must be finite.
-    """
+    """Return the last step whose own derivative is not finite, or ``None``, with ``nan`` or ``inf`` and the words for the step."""
     trace, gradients = step_gradients(evaluation) if order == 1 else (evaluation.trace, {})
     for step in reversed(trace):
         result = step.result
         if step.op is None or type(result) is not Tensor or not result._requires_grad:
             continue
         cotangent = gradients.get(id(result))
-        cause = result._data if order > 1 else cotangent
-        if cause is None or not is_finite(cause):
+        given = result._data if order > 1 else cotangent  # what the derivative is multiplied with or depends on
+        if given is None or not is_finite(given):
             continue  # an earlier step, or one that the backward pass reaches before, explains it
         for key, derivative in _own_derivatives(step, cotangent, order):
             if not is_finite(derivative):

@@ -230,10 +230,7 @@ def _first_exact(evaluation: Evaluation, kinds: Collection[str]) -> tuple[str, S
 
 
 def changes(line: Line, order: int, eps: float) -> tuple[list[Change], tuple[float, float] | None]:
-    """Return the derivatives whose limits along a line differ, and the values on both sides of a jump, or ``None``.
-
-    At 0, where the scale of the variable is unknown, tiny steps come first, and usual ones if they show nothing.
-    """
+    """Return the derivatives whose limits along a line differ, and the values beside a jump; at 0, with tiny steps first."""
     size = abs(line.value)
     here = line.values_and_derivatives(0.0, order)
     differences, jump = _changes(line, here, [(size or 1.0) * eps**power for power in (STEPS if size else STEPS_AT_0)])

@@ -89,7 +89,7 @@ class _Rule(NamedTuple):
 
     def values(self, args: Sequence[Any], out: Any) -> list[Any]:
         """Return the values that the rule needs."""
-        return [args[i] if i >= 0 else out if i == _OUT else _shape(args[self.position]) for i in self.picks]
+        return [args[i] if i >= 0 else out if i == _OUT else np.shape(args[self.position]) for i in self.picks]
 
 
 _OUT, _SHAPE = -1, -2
@@ -111,11 +111,6 @@ def _rules(primitive: Primitive) -> list[_Rule]:
 def _value(argument: Any) -> Any:
     """Return the array of a tensor; other arguments stay as they are."""
     return argument._data if isinstance(argument, Tensor) else argument
-
-
-def _shape(argument: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor or an array; other arguments are scalars."""
-    return argument.shape if hasattr(argument, "shape") else ()
 
 
 class Tape:
@@ -217,7 +212,7 @@ class Tape:
             for argument, part in _argument_cotangents(primitive, value, cotangents.pop(value.number)):
                 if not isinstance(argument, Bounded) or part is None:
                     continue
-                if _shape(part) != argument.shape:  # the argument was broadcast
+                if np.shape(part) != argument.shape:  # the argument was broadcast
                     part = sum_to(part, argument.shape)
                 if argument.number in cotangents:
                     cotangents[argument.number] = cotangents[argument.number] + part
@@ -232,7 +227,7 @@ def _argument_cotangents(primitive: Primitive, value: Bounded, cotangent: Any) -
     if primitive.of_sequence:
         (vjp,) = primitive.vjps.values()
         assert vjp is not None
-        shapes = tuple(_shape(item) for item in value.args[0])
+        shapes = tuple(np.shape(item) for item in value.args[0])
         return [(item, vjp(cotangent, i, shapes, *value.args[1:])) for i, item in enumerate(value.args[0])]
     return [
         (value.args[rule.position], rule.vjp(cotangent, *rule.values(value.args, value)))

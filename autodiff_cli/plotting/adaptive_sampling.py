@@ -76,10 +76,7 @@ def sample(function: Curves, xs: Floats, count: int, most_points: int = MOST_POI
 
 
 def _doubtful_intervals(mismatches: Mask, most: int) -> tuple[Indices, bool]:
-    """Return the positions of the intervals with a mismatch in a curve, and whether curves are left out.
-
-    Curves are added in order, the value first, while there are at most ``most`` intervals.
-    """
+    """Return the intervals with a mismatch in the first curves, which have at most ``most``, and whether others are left out."""
     doubtful = np.zeros(mismatches.shape[1], bool)
     for mismatches_of_curve in mismatches:
         if np.count_nonzero(doubtful | mismatches_of_curve) > most:
@@ -103,10 +100,7 @@ def merge_samples(parts: Sequence[Samples]) -> Samples:
 
 
 def shown_range(y: Floats, unbounded: bool) -> tuple[float, float]:
-    """Return the range to show of the finite values of a curve, nan if there are none: all, or most of them if it is unbounded.
-
-    Most values are the middle 80 %, and those at a distance of at most half of their range.
-    """
+    """Return the range to show: of all values (nan if none is finite), or of the middle 80 % with half its length on each side."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return math.nan, math.nan
@@ -119,16 +113,13 @@ def shown_range(y: Floats, unbounded: bool) -> tuple[float, float]:
 
 
 def _refine(function: Curves, xs: Floats, ys: Floats, extent: Extent, count: int, most: int) -> tuple[Floats, Floats]:
-    """Halve intervals until the samples of ``count`` curves follow them closely, or there would be more than ``most`` samples.
-
-    An interval is halved if its ends do not match the slopes, or if the slopes differ so much that a line would miss the curve.
-    """
+    """Halve intervals until the samples of ``count`` curves follow them closely, or there would be more than ``most`` samples."""
     for _ in range(HALVINGS):
         allowed = SMOOTH * extent.between(ys, count)
         is_rough = (mismatch(xs, ys, count) > allowed).any(0)
         with np.errstate(all="ignore"):
             bends = np.diff(xs) * np.abs(np.diff(ys[1:])) / 8  # the distance of a parabola from its chord
-        is_rough |= (bends[:count] > allowed[: len(bends)]).any(0)
+        is_rough |= (bends[:count] > allowed[: len(bends)]).any(0)  # a line would miss the curve
         middles = (xs[:-1] + np.diff(xs) / 2)[is_rough]
         if not len(middles) or len(xs) + len(middles) > most:
             break

@@ -116,7 +116,7 @@ def _plotted_outputs(expression: str) -> list[Curve]:
 
 
 def _checked_order(order: int | None, outputs: int, variables: int, log: str) -> int:
-    """Return the order or, for ``None``, its default; raise ``UsageError`` if a plot of so many outputs or variables cannot show it."""
+    """Return the order or, for ``None``, its default; raise ``UsageError`` if a plot of so many of both cannot show it."""
     if order is None:
         order = 0 if outputs > 1 or "y" in log else 1
     if not 0 <= order <= 2:

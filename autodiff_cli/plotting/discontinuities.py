@@ -315,10 +315,7 @@ def one_sided_limit(distances: Floats, values: Floats, extent: Extent, curve: in
 
 
 def _extrapolated_limit(last: float, steps: Floats, ratio: float) -> Limit:
-    """Return the limit of a curve whose last sample is ``last``; infinite if its steps hardly shrink.
-
-    The steps between its samples, at distances of a constant ratio, are about a geometric series.
-    """
+    """Return the limit beyond ``last`` of geometric ``steps``, at distances of a constant ratio; infinite if they hardly shrink."""
     shrink = float(np.abs(steps[-1] / steps[0]) ** (1 / (len(steps) - 1)))  # the mean ratio of two steps
     power = math.log(shrink) / math.log(ratio)  # of the distance, to which the steps are proportional
     if power <= SLOWEST:

@@ -49,14 +49,11 @@ def drawn(field: Field, color: str) -> str:
 
 
 def _band_numbers(field: Field, columns: int, rows: int, levels: list[float]) -> Indices:
-    """Return the number of the band at the centre of each cell, the top row first; -1 for a value that is not finite.
-
-    Band k is between the levels k and k + 1; the first and the last one also take the values outside of the levels.
-    """
+    """Return the number of the band at the centre of each cell, the top row first; -1 for a value that is not finite."""
     row = np.floor((np.arange(rows) + 0.5) / rows * len(field.y)).astype(int)  # the samples at the centres of the cells
     column = np.floor((np.arange(columns) + 0.5) / columns * len(field.x)).astype(int)
     value = field.value[np.ix_(row[::-1], column)]
-    band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)
+    band = np.clip(np.searchsorted(levels, value, "right") - 1, 0, len(levels) - 2)  # band k is between levels k and k + 1
     return np.where(np.isfinite(value), band, -1)
 
 

@@ -150,10 +150,7 @@ class Differences:
         return most
 
     def around(self, index: Index, j: int, distance: float) -> float:
-        """Return the largest magnitude of a derivative of output element ``j`` with its variables scaled by ``1 ± distance``.
-
-        A magnitude that is nan does not count; if both are, the result is 0.
-        """
+        """Return the largest magnitude of a derivative of output ``j``, except nan, with variables scaled by ``1 ± distance``."""
         moved = ([x * (1 + side * distance) if i in index else x for i, x in enumerate(self.inputs)] for side in (-1, 1))
         sizes = [abs(self._new_run(self._enough, inputs=inputs).central(index)[j]) for inputs in moved]
         return max((float(size) for size in sizes if not self.math.isnan(size)), default=0.0)
