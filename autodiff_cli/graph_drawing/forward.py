@@ -19,8 +19,7 @@ from autodiff_cli.language.operators import OPERATORS
 from autodiff_cli.language.tree import DEFINING, Syntax, names_in, new_tree, unparse
 
 _MOST_TEXT = 32
-_JOINED = "stack"
-"""The label of a list of tensors."""
+_JOINED = "stack"  # the label of a list of tensors
 
 
 def graph_of_text(source: str) -> Graph:

@@ -11,8 +11,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 
 Edges = Sequence[tuple[int, int]]
-_SHIFTS = 8
-"""The number of passes over all boxes that make edges shorter."""
+_SHIFTS = 8  # the number of passes over all boxes that make edges shorter
 _STARTS, _PATIENCE = 10, 4
 """The number of initial orders, and the number of passes without an improvement after which the search stops."""
 _WORK, _PASSES = 60_000, 25

@@ -16,11 +16,9 @@ import numpy as np
 from autodiff_cli.graph_drawing.layers import Edges, Layers, layers_of, straight_blocks
 from autodiff_cli.graph_drawing.routes import Point, Routes
 
-_BESIDE = 26.0
-"""The minimum distance between adjacent boxes."""
+_BESIDE = 26.0  # the minimum distance between adjacent boxes
 _BESIDE_LINE = 16.0
-_BELOW, _FURTHEST_BELOW = 36.0, 64.0
-"""The minimum and the maximum distance between layers."""
+_BELOW, _FURTHEST_BELOW = 36.0, 64.0  # the minimum and the maximum distance between layers
 _STEEPNESS = 0.3
 """The distance between two layers, relative to the maximum horizontal length of the edges between them."""
 _STEPS, _STILL = 2_000, 0.005

@@ -12,12 +12,9 @@ from itertools import pairwise
 from autodiff_cli.graph_drawing.layers import Edges, Layers
 
 Point = tuple[float, float]
-_CLEAR = 9.0
-"""The maximum distance between a box and an edge that leaves it, at the border of the layer."""
-_PORT = 14.0
-"""The distance between the ends of adjacent edges at one box."""
-_FLATTEST = 1.6
-"""The maximum slope at both ends of an edge, in horizontal pixels for each vertical pixel."""
+_CLEAR = 9.0  # the maximum distance between a box and an edge that leaves it, at the border of the layer
+_PORT = 14.0  # the distance between the ends of adjacent edges at one box
+_FLATTEST = 1.6  # the maximum slope at both ends of an edge, in horizontal pixels for each vertical pixel
 _STRAIGHT, _FIRM = 0.5, 1e6
 """An edge whose ends are less than ``_STRAIGHT`` pixels apart horizontally is drawn vertical, because ``spread`` gives its end the
 weight ``_FIRM`` instead of 1."""

@@ -20,14 +20,11 @@ _CHARACTER = 0.62
 _LINE = 17.0
 _PAD_X, _PAD_Y = 12.0, 7.0
 _MARGIN = 12.0
-_INSET = 4.0
-"""The distance between the two borders of an output."""
+_INSET = 4.0  # the distance between the two borders of an output
 _ROUND_END = 8.0
 """The additional room at each end of a variable, whose round ends leave less room for the text."""
-_ARROW = 8.0
-"""The length of an arrowhead, and its minimum distance from the corners of a box."""
-_MOST_ARROWS = 40
-"""The maximum number of arrows side by side for which a box is widened."""
+_ARROW = 8.0  # the length of an arrowhead, and its minimum distance from the corners of a box
+_MOST_ARROWS = 40  # the maximum number of arrows side by side for which a box is widened
 
 
 def to_svg(graph: Graph, precision: int = 6) -> str:

@@ -98,8 +98,7 @@ _STYLES = {
     "output": "bold cyan",
     "more": "dim",
 }
-_GAP = 3
-"""The number of blanks between two columns of the table."""
+_GAP = 3  # the number of blanks between two columns of the table
 _NARROWEST_EXPRESSION = 12
 _HEAD, _EXPRESSION, _SAVES = 0, 1, 4
 """The positions of the columns of nodes, of expressions and of saved values."""

@@ -14,8 +14,7 @@ from autodiff_cli.language.tree import Syntax
 from autodiff_cli.script.statements import parse_statements
 
 _MODULES = re.compile(r"(?:\w+\.)*$")
-_LONGEST = 80
-"""The most characters of the modules before the name of a function."""
+_LONGEST = 80  # the most characters of the modules before the name of a function
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Loops = dict[int, tuple[str, ...]]

@@ -33,12 +33,10 @@ from autodiff_cli.lesson.recording import ProgramTensor, Recording
 from autodiff_cli.script.library import ACTIONS, ATTRIBUTES, METHODS
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_LEVELS = 4
-"""The levels of an expression in which operands are replaced by their names."""
+_LEVELS = 4  # the levels of an expression in which operands are replaced by their names
 _COMPUTED = (*OPERATORS, "comparison", "call", "method", "index", "conditional")
 """The kinds of expressions whose results are noted."""
-_MOST_HELD = 16
-"""The most tensors of a list, a dictionary or an object that have names."""
+_MOST_HELD = 16  # the most tensors of a list, a dictionary or an object that have names
 _Tracer = Callable[[FrameType, str, Any], Any]
 
 

@@ -38,8 +38,7 @@ EXACT = {
     *("sign", "hardtanh", "relu6", "remainder", "fmod", "frac", "floor_divide", "hardshrink", "threshold"),
 }
 """The operations that do not round."""
-_SCALE = 1024.0
-"""The factor by which errors are enlarged to see their effects, which rounding would hide."""
+_SCALE = 1024.0  # the factor by which errors are enlarged to see their effects, which rounding would hide
 
 
 class DigitLoss(NamedTuple):

@@ -32,12 +32,9 @@ FAR_STEPS = (0.25, 0.3, 0.35)
 """The distances where rounding hides nearer points, as in ``floor(cos(x))`` at 0: the cosine is 1 up to the distance 1e-8."""
 TOLERANCE = 1e-5
 """The relative difference up to which derivatives are equal."""
-_SETTLED = 0.3
-"""Numbers converge if each difference is at most this share of the difference before it."""
-_LEAST_CHANGE = 0.02
-"""A smaller relative change from one distance to the next may be a rounding error."""
-_MOST_SECONDS = 1.0
-"""The processor time for limits with many digits."""
+_SETTLED = 0.3  # numbers converge if each difference is at most this share of the difference before it
+_LEAST_CHANGE = 0.02  # a smaller relative change from one distance to the next may be a rounding error
+_MOST_SECONDS = 1.0  # the processor time for limits with many digits
 
 
 class Line(NamedTuple):

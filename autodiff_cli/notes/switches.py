@@ -20,8 +20,7 @@ MOST_ELEMENTS = 10_000
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _TESTING_TRUTH = ("where", "count_nonzero", "nonzero", "any", "all", "logical_not", "logical_and", "logical_or", "logical_xor")
 _ORDERING = ("sort", "argsort", "topk", "cummax", "cummin", "max", "min", "argmax", "argmin", "median", "kthvalue", "msort")
-_BRANCHING_AT_0 = ("xlogy", "xlog1py")
-"""Functions that switch branches where their first argument is 0."""
+_BRANCHING_AT_0 = ("xlogy", "xlog1py")  # functions that switch branches where their first argument is 0
 
 
 class Switch(Struct):

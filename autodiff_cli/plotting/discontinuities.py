@@ -27,8 +27,7 @@ DISTANCES = 60
 SLOWEST = 0.02
 """A curve is bounded if the differences between its samples shrink faster than the distance raised to this power.  For log(x),
 the power is 0."""
-_TAIL = 10
-"""The number of the closest samples that decide whether a curve converges."""
+_TAIL = 10  # the number of the closest samples that decide whether a curve converges
 NEGLIGIBLE = 1e-3
 """The size of the smallest visible jump, relative to the size of the curve."""
 DOUBTFUL = 1e-4

@@ -150,8 +150,7 @@ def _draw_curve(plotext: Any, plot: Plot, panel: Panel, k: int, inner: tuple[int
             plotext.figure.draw(signal.lines())
 
 
-_LONGEST = 1e6
-"""The maximum length of a dashed curve, in dots; a longer curve is drawn solid."""
+_LONGEST = 1e6  # the maximum length of a dashed curve, in dots; a longer curve is drawn solid
 
 
 def _split_into_dashes(x: Floats, y: Floats, dots_per_unit: Floats, drawn: int, skipped: int) -> list[tuple[Floats, Floats]]:

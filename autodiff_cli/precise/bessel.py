@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from autodiff_cli.errors import NotPrecise
@@ -48,7 +48,6 @@ def bessel_k(mp: Arithmetic, v: Real, x: Real) -> Real:
 def _restoring_precision(compute: Callable[..., Real]) -> Callable[..., Real]:
     """Make a function that raises the precision restore it at its end, and round its result to it."""
 
-    @wraps(compute)
     def function(mp: Arithmetic, *arguments: Any) -> Real:
         with mp.extraprec(0):  # restores the precision at its end
             value = compute(mp, *arguments)
