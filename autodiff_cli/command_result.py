@@ -33,8 +33,7 @@ def head(command: str) -> Record:
 def plain(value: Any) -> Any:
     """Convert arrays and scalars to nested lists and Python numbers; return any other value unchanged.
 
-    Raises:
-        LimitError: if the array has more numbers than an output may contain.
+    An array with more numbers than an output may contain raises ``LimitError``.
     """
     if isinstance(value, np.ndarray):
         check_printed(places(value.shape))

@@ -26,8 +26,7 @@ class Late(BaseException):
 def within(seconds: float) -> Iterator[None]:
     """Raise ``Late`` in this thread if the ``with`` block, which must be Python code, exceeds a time limit.
 
-    Args:
-        seconds: the limit in processor time, which does not depend on other processes on the machine.
+    The seconds are processor time, which does not depend on other processes on the machine.
     """
     watch = _Watch(threading.get_ident(), time.process_time() + seconds)
     watch.start()

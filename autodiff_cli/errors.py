@@ -25,9 +25,7 @@ _FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False"}
 def setting(name: str, value: str = "") -> str:
     """Mark a setting in a message: ``at=...`` in Python becomes ``--at ...`` on the command line.
 
-    Args:
-        name: the keyword argument, such as ``no_limits``.
-        value: the value of the setting, as on the command line: ``x=1``.
+    ``name`` is the keyword argument, and ``value`` that of the setting as on the command line, such as ``x=1``.
     """
     return f"\x02{name} {value}\x03" if value else f"\x02{name}\x03"
 
@@ -94,11 +92,7 @@ class AutodiffError(Exception):
         return {"message": self._message, "span": self.span, "hint": self._hint, "source": self.source}
 
     def translate(self, spell: Callable[[str, str], str]) -> None:
-        """Replace marked settings with their spelling in an interface other than Python.
-
-        Args:
-            spell: a function that returns the text for the name and the value of a setting; see ``setting``.
-        """
+        """Replace marked settings with the text in an interface other than Python that ``spell`` returns for name and value."""
         self._message = re.sub(_SETTING, lambda match: spell(match[1], match[2]), self._message)
         self._hint = self._hint and re.sub(_SETTING, lambda match: spell(match[1], match[2]), self._hint)
 

@@ -182,11 +182,7 @@ def suffixes(known: tuple[str, ...]) -> str:
 
 
 def check_known(name: str, known: tuple[str, ...], option: str) -> str:
-    """Check the name of a format that was given for a setting, and return it.
-
-    Raises:
-        UsageError: if the name is not one of ``known``.
-    """
+    """Return the name of a format that is the value of a setting, or raise ``UsageError`` if it is not one of ``known``."""
     if name not in known:
         hint = suggestion(name, known) or f"use one of {', '.join(known)}"
         raise UsageError(f"{setting(option)}: unknown format '{name}'", hint=hint)
@@ -194,11 +190,7 @@ def check_known(name: str, known: tuple[str, ...], option: str) -> str:
 
 
 def format_of_first_bytes(first: bytes) -> str | None:
-    """Return the binary format that the first bytes of a file show; ``None`` for text and for an unknown format.
-
-    Args:
-        first: at least 8 bytes, if the file has them.
-    """
+    """Return the binary format that the first bytes of a file, 8 or more, show; ``None`` for text and for an unknown format."""
     # A text may begin with the letters that a binary format begins with, but does not contain control characters.
     has_control = any(byte < 32 and byte not in b"\t\r\n" for byte in first)
     begins_as_text = first[:1] <= b"\x7f"  # an ASCII character

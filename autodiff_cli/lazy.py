@@ -65,11 +65,7 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
 
 
 def _attribute(package: str, flat: str, name: str) -> Any:
-    """Import and return a module of a package or a public name, which becomes an attribute of the package; see ``attach``.
-
-    Raises:
-        AttributeError: if there is no such module or name.
-    """
+    """Import and return a module of a package or a public name, which becomes an attribute of the package; see ``attach``."""
     if not name.startswith("__"):
         place = f"{package}.{name}"
         try:

@@ -111,9 +111,7 @@ def places(shape: tuple[int, ...]) -> int:
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
     """Raise ``LimitError`` for an array with too many elements, or a large one that exceeds the memory limit with all live arrays.
 
-    Args:
-        shape: the shape of the array.
-        itemsize: the size of one element in bytes.
+    ``itemsize`` is the size of one element in bytes.
     """
     check_elements(shape)
     size = math.prod(shape) * itemsize

@@ -9,12 +9,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def postorder(roots: Iterable[Item], inputs: Callable[[Item], Iterable[Item]]) -> list[Item]:
-    """Return every item that can be reached from the roots, each item once and after all of its inputs.
-
-    Args:
-        roots: the items to start from.
-        inputs: a function that returns the inputs of an item.
-    """
+    """Return every item that can be reached from the roots, each once and after all of its inputs, which ``inputs`` returns."""
     order: list[Item] = []
     visited: set[Item] = set()
     path: list[Item] = []  # from a root to the current item

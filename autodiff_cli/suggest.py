@@ -11,8 +11,7 @@ _LONGEST = 200
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name that is most similar to a word; ``None`` if none is similar enough, or the word is very long.
 
-    Args:
-        cutoff: the minimum similarity of the name, from 0 to 1.
+    ``cutoff`` is the minimum similarity, from 0 to 1.
     """
     from difflib import get_close_matches
 

@@ -57,12 +57,7 @@ use float64, float32, int64 or bool
 
 
 def missing(module: str, name: str) -> AttributeError:
-    """Return the error for a name that a module does not have, with a hint if PyTorch has it.
-
-    Args:
-        module: the name of the module, such as ``autodiff_cli.nn``.
-        name: the name that was looked up.
-    """
+    """Return the error for a name that a module, such as ``autodiff_cli.nn``, does not have, with a hint if PyTorch has it."""
     text = f"module '{module}' has no attribute '{name}'"
     hint = hint_for(module.partition(".")[2], name)
     return AttributeError(f"{text}\n  hint: {hint}" if hint else text, name=name, obj=modules.get(module))
@@ -78,12 +73,7 @@ def missing_from(module: str) -> Callable[[str], NoReturn]:
 
 
 def hint_for(place: str, name: str) -> str | None:
-    """Return what to use in place of a name of PyTorch, or ``None`` for an unknown name.
-
-    Args:
-        place: the module without ``autodiff_cli.``, such as ``nn.functional``.
-        name: the name in this module.
-    """
+    """Return what to use in place of a name of PyTorch in a module ``place``, such as ``nn``; ``None`` for an unknown name."""
     hint = None
     for line in _TABLE.strip().split("\n"):
         is_hint = not line.startswith(" ")  # for the indented lines that follow

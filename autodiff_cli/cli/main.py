@@ -42,11 +42,9 @@ def run(args: list[str]) -> int | AutodiffError:
 
 
 def attempt(action: Callable[[], int | AutodiffError], args: list[str]) -> int | AutodiffError:
-    """Return what an action returns, or the error or the exit code for the exception that it raises.
+    """Run an action, and return what it returns, or the error or the exit code for the exception that it raises.
 
-    Args:
-        action: the action, which runs in a copy of the context.
-        args: the command line, which the description of an unforeseen exception names.
+    The description of an unforeseen exception names the command line ``args``.
     """
     try:
         # A copied context keeps settings such as the limits local to this command, however the command ends.

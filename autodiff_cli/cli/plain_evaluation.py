@@ -27,8 +27,10 @@ class PlainEvaluation(Struct):
     @classmethod
     def from_args(cls, args: list[str]) -> PlainEvaluation | None:
         """Return what a command line requests; ``None`` for click: other options, a format of the environment, or an error."""
-        command, expression, *words = args if len(args) > 1 else ("", "")
-        if command not in ("eval", "grad") or expression[:1] in ("", "-") or os.environ.get("AUTODIFF_FORMAT"):
+        if len(args) < 2 or os.environ.get("AUTODIFF_FORMAT"):
+            return None
+        command, expression, *words = args
+        if command not in ("eval", "grad") or expression[:1] in ("", "-"):
             return None
         out = _OUTPUTS[words.pop()] if words and words[-1] in _OUTPUTS else Output("table")  # only at the end
         names, values = words[::2], words[1::2]  # each option is followed by its value

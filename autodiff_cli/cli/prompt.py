@@ -72,7 +72,8 @@ def _pipe(_: str) -> str:
 
 def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
     """Return the public completions of the name or command before the cursor, and the number of characters already typed."""
-    if re.fullmatch(r":\w*", before):
+    is_command = re.fullmatch(r":\w*", before)
+    if is_command:
         from autodiff_cli.cli.session import COMMANDS
 
         return sorted(name for name in (*COMMANDS, "save", "help") if name.startswith(before[1:])), len(before) - 1

@@ -38,8 +38,7 @@ def run(text: str, path: str, arguments: Sequence[str], default: DTypeLike, reco
     """Run a program as Python does, print the traceback of its error, and return its exit code.
 
     Args:
-        text: the program.
-        path: the path of the program, or ``-``.
+        text, path: the program, and its path or ``-`` for standard input.
         arguments: the rest of ``sys.argv``.
         default: the default type of ``torch``.
         recorder: what records the program, if it has a lesson.

@@ -89,7 +89,8 @@ class Table(NamedTuple):
     def _output_format(self, input_format: str) -> str:
         """Return the format of the output, which the options must allow; without an option, CSV has the separators of the input."""
         form, input_name = self._format_name(input_format), formats.plain(input_format)
-        if self.style is None and not self.as_json and formats.plain(form) == input_name:
+        is_named = self.style is not None or self.as_json
+        if not is_named and formats.plain(form) == input_name:
             dialect = formats.FORMATS[input_format].dialect
             form = formats.variant(input_name, dialect._replace(comment="", skip_lines=0))
         if self.quiet and not formats.FORMATS[form].delimiter:
@@ -108,7 +109,8 @@ class Table(NamedTuple):
             return formats.check_known(self.style, formats.WRITTEN, "format")
         if output.is_folder(self.target) and "*" not in str(self.target):
             return input_format
-        if self.target is not None and (not os.path.exists(self.target) or os.path.isfile(self.target)):  # not a device
+        is_device = self.target is not None and os.path.exists(self.target) and not os.path.isfile(self.target)
+        if self.target is not None and not is_device:
             return formats.format_of_path(self.target, formats.WRITTEN, "format")
         default = os.environ.get("AUTODIFF_FORMAT", "")
         if default not in _FROM_ENVIRONMENT or (self.quiet and not formats.FORMATS[default].delimiter):
@@ -208,10 +210,8 @@ def write_rows(
     """Compute a task for every row, write the results, and return the counts of rows; progress is shown if the output is not.
 
     Args:
-        task: the computation for each row.
-        program: the compiled task.
-        files: the files.
-        table: the options for the output.
+        task, program: the computation for each row, and its compiled form.
+        files, table: the files, and the options for the output.
         facts: the entries at the beginning of the JSON object.
         threads: the number of threads; by default, one for each processor.
         parts: the settings of an evaluation in parts; ``None`` to compute one file in this process.
@@ -239,6 +239,7 @@ def report_tally(summary: Tally, task: Task, program: Compiled) -> None:
     """Write notes on rows without a result, on rows with results that are not finite, and on slow evaluation."""
     is_traced = program.reason is None  # otherwise, every row is evaluated separately, for this reason
     if summary.bad:
+        # Evaluated separately, a row may also fail for another reason, and the first bad one is then not known.
         cells, which = ("with non-numeric cells", "the first") if is_traced else ("without a value", "one")
         verb = "was" if summary.bad == 1 else "were"
         done = "skipped" if task.on_error == "skip" else "set to nan"

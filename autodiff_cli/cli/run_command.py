@@ -87,7 +87,7 @@ _OF_LESSONS = ("path", "style", "precision", "quiet_notes")
 
 
 def _run_python(file: str, arguments: Sequence[str], dtype: str, out: Output) -> None:
-    """Run a Python program, write its lesson if the output is one, and exit with its exit code."""
+    """Run a Python program, write its lesson if the output is one, and exit with its exit code, which ``context.exit`` raises."""
     from autodiff_cli.cli import python_program
     from autodiff_cli.evaluation.evaluation import input_leaves
 
@@ -114,7 +114,8 @@ def _refuse_options_of_statements(context: click.Context, allowed: Sequence[str]
             from autodiff_cli.cli.usage_errors import usage_error
 
             hint = "a Python program makes its own values and prints its own output; write its own options after --"
-            hint = "-o lesson.html writes a lesson of a Python program" if parameter.name == "path" else hint
+            if parameter.name == "path":
+                hint = "-o lesson.html writes a lesson of a Python program"
             raise usage_error(f"'{parameter.opts[0]}' has no meaning for a Python program", hint, context)
 
 
@@ -211,8 +212,9 @@ class Screen:
 
     def write_kept_steps(self, interpreter: Interpreter, file: str = "") -> None:
         """Write the output that ``show`` kept, also after an error, and forget it; ``file`` is empty for a session."""
-        if self.out.quiet or (self.out.style in ("table", "ndjson") and not self.out.path):
-            return  # it is printed already
+        is_printed = self.out.quiet or (self.out.style in ("table", "ndjson") and not self.out.path)
+        if is_printed:
+            return
         from autodiff_cli.report.machine_readable import render
         from autodiff_cli.script.transcript import Transcript
 

@@ -147,8 +147,10 @@ class Session:
         """Run a command of the program, and raise its error; ``rest`` is an expression of the session, if any, and options."""
         from autodiff_cli.cli.main import INTERRUPTED, run
 
-        expression, *options = _OPTIONS.split(rest, maxsplit=1) if rest[:1] != "-" else ("", rest)
-        words = [*self._settings(name), *(words_of(options[0]) if options else [])]
+        expression, *options = ("", rest) if rest.startswith("-") else _OPTIONS.split(rest, maxsplit=1)
+        words = self._settings(name)
+        if options:
+            words += words_of(options[0])
         if expression:
             words = [*self._program_and_values(name, expression, words), *words]
         ended = run([name, *words])

@@ -15,20 +15,16 @@ _NO_MEMORY = ("cannot allocate memory", "can't start new thread", "failed to map
 def described(error: BaseException, args: list[str]) -> AutodiffError:
     """Return an ``OutOfMemory``, ``FileError`` or ``InternalError`` for an exception, without a reference to the exception.
 
-    Args:
-        error: the uncaught exception.
-        args: the command line.
+    An ``InternalError`` names the command line ``args``.
     """
     text = str(error).partition("\n")[0].strip()
     if isinstance(error, MemoryError) or _lacks_memory(error, text):
-        return OutOfMemory(
-            f"not enough memory{': ' if text else ''}{text[:_LONGEST]}",
-            hint="reduce the size of the computation, or raise the limit that ulimit -v shows",
-        )
+        message = f"not enough memory: {text[:_LONGEST]}" if text else "not enough memory"
+        return OutOfMemory(message, hint="reduce the size of the computation, or raise the limit that ulimit -v shows")
     if isinstance(error, OSError):
-        if isinstance(error.filename, (str, bytes)):
-            return FileError(f"cannot use '{_text(error.filename)}': {error.strerror or error}")
-        return FileError(f"cannot write the result: {error.strerror or error}")
+        has_name = isinstance(error.filename, (str, bytes))  # otherwise, it is standard output
+        failure = f"cannot use '{_text(error.filename)}'" if has_name else "cannot write the result"
+        return FileError(f"{failure}: {error.strerror or error}")
     command = shlex.join(["autodiff", *args])
     command = command if len(command) <= _LONGEST else f"{command[:_LONGEST]}..."
     what = f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__

@@ -46,12 +46,7 @@ def option(name: str, value: str = "") -> str:
 
 
 def report(error: AutodiffError, style: str) -> None:
-    """Print an error to standard error, with settings spelled as options.
-
-    Args:
-        error: the error to print.
-        style: the output format; if it is a JSON format, the error is printed as JSON instead of text.
-    """
+    """Print an error to standard error, with settings spelled as options; for an output format of JSON, ``style``, as JSON."""
     from autodiff_cli.report.diagnostics import for_people, for_programs
 
     error.translate(option)
@@ -93,10 +88,12 @@ def unknown_option(name: str, known: Iterable[str], context: click.Context) -> c
 
 def too_many(positional: Sequence[str], known: Iterable[str], context: click.Context) -> click.UsageError:
     """Return the error for several arguments to a command of one expression, which may be mistyped options such as ``-wrt=x``."""
-    long = [name for name in known if name.startswith("--")]
+    long_names = [name for name in known if name.startswith("--")]
     for word in positional:
         name = word.partition("=")[0]
-        if re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word) and (hint := suggestion(f"-{name}", long, 0.75)):
+        has_one_hyphen = re.fullmatch(r"-[a-z][a-z-]+(=.*)?", word)  # where an option has two
+        hint = suggestion(f"-{name}", long_names, 0.75) if has_one_hyphen else None
+        if hint is not None:
             return usage_error(f"unknown option '{name}'", hint, context)
         if re.fullmatch(r"-[a-z]", word) and word != positional[0]:
             return unknown_option(word, (), context)

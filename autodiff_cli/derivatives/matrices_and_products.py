@@ -144,15 +144,12 @@ def hessian(
     """Compute the Hessian matrix of an expression: the second derivatives with respect to every pair of input elements.
 
     Args:
-        expression, at, const, wrt, dtype: the arguments of ``jacobian``.
+        expression, at, const, wrt, dtype: the arguments of ``jacobian``, whose errors this function raises as well.
         verify: whether to recompute all numbers with 50 digits and count the correct digits.
         digits: the number of digits to which the numbers are computed; ``None`` for floats.
 
     Returns:
         A result whose attribute ``derivatives`` has a block for each pair of variables: ``derivatives["x"]["y"]``.
-
-    Raises:
-        AutodiffError: see ``product``.
     """
     evaluation = Evaluation(expression, at, const, wrt, dtype)
     result = product("hessian", evaluation, {})
@@ -178,11 +175,8 @@ def jvp(
     """Compute the Jacobian of an expression times a vector, without the matrix: the change of the output in a direction.
 
     Args:
-        expression, at, const, wrt, dtype: the arguments of ``jacobian``.
+        expression, at, const, wrt, dtype: the arguments of ``jacobian``, whose errors this function raises as well.
         vector: the direction by variable; missing variables have the direction 0.
-
-    Raises:
-        AutodiffError: see ``product``.
     """
     return product("jvp", Evaluation(expression, at, const, wrt, dtype), vector or {})
 
@@ -200,11 +194,8 @@ def vjp(
     """Compute a vector times the Jacobian of an expression, without the matrix: one backward pass.
 
     Args:
-        expression, at, const, wrt, dtype: the arguments of ``jacobian``.
+        expression, at, const, wrt, dtype: the arguments of ``jacobian``, whose errors this function raises as well.
         vector: the vector in the shape of the output; 1 by default.
-
-    Raises:
-        AutodiffError: see ``product``.
     """
     return product("vjp", Evaluation(expression, at, const, wrt, dtype, gradient=vector), {})
 

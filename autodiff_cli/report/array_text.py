@@ -36,8 +36,8 @@ def human(value: ArrayLike, precision: int = 6, whole: bool = False) -> str:
     """
     array = np.asarray(value)
     short = partial(_short, precision=precision)
-    shape = array.shape if whole and array.ndim <= 2 else (places(array.shape),)
-    if shown_completely(shape):
+    lengths = array.shape if whole and array.ndim <= 2 else (places(array.shape),)  # those that ``LARGE`` limits
+    if shown_completely(lengths):
         return _nested(array, short)
     if not array.size:
         return f"[] {shape_text(array.shape)}"

@@ -80,8 +80,8 @@ def _preformatted_html(lines: Sequence[Text]) -> str:
     text = Text()
     for number, line in enumerate(lines):
         text.append("\n" if number else "").append(line)
-    plain = text.plain
-    start, end = len(plain) - len(plain.lstrip("\n")), len(plain.rstrip("\n"))
+    start = len(text) - len(text.plain.lstrip("\n"))  # after the empty lines at the beginning
+    end = len(text.plain.rstrip("\n"))
     return f'<pre style="{_MONOSPACED}">{_text_html(text.part(start, end))}</pre>\n' if start < end else ""
 
 

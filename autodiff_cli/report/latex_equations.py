@@ -25,10 +25,9 @@ def jacobian(result: Product, precision: int) -> str:
 
 
 def hessian(result: Product, precision: int) -> str:
-    """Return the equation of the Hessian of a scalar output, with a row and a column for each element of the variables.
+    """Return the equation of the Hessian, with a row and a column for each element of the variables.
 
-    Raises:
-        ShapeError: if the output is not a scalar.
+    An output that is not a scalar raises ``ShapeError``.
     """
     if np.size(result.value) != 1:
         raise ShapeError(
@@ -44,11 +43,8 @@ def hessian(result: Product, precision: int) -> str:
 def taylor(result: Taylor, precision: int) -> str:
     """Return the equation of a Taylor series, without the terms whose coefficient is 0.
 
-    The coefficients of a vector or matrix are vectors or matrices. The elements of a variable that is not a scalar are
-    shifted by ``t``.
-
-    Raises:
-        ShapeError: if the output has more than two dimensions.
+    The coefficients of a vector or matrix are vectors or matrices, and more dimensions raise ``ShapeError``.  The elements of a
+    variable that is not a scalar are shifted by ``t``.
     """
     name = identifier(result.variable)
     argument, distance = (f"{name} + t", "t") if np.ndim(result.at) else (name, _distance(name, result.at, precision))
@@ -85,11 +81,11 @@ def _term(coefficient: ArrayLike, factor: str, precision: int) -> str:
 
 def _elements(shapes: Mapping[str, tuple[int, ...]]) -> str:
     """Return the list of the elements of the variables: ``(x, v_{0}, v_{1})``."""
-    elements = [
-        f"{{{identifier(name)}}}_{{{','.join(map(str, position))}}}" if position else identifier(name)
-        for name, shape in shapes.items()
-        for position in np.ndindex(*shape)
-    ]
+    elements = []
+    for name, shape in shapes.items():
+        for position in np.ndindex(*shape):  # of a scalar, one empty position
+            indices = ",".join(map(str, position))
+            elements.append(f"{{{identifier(name)}}}_{{{indices}}}" if position else identifier(name))
     return f"({', '.join(elements)})" if len(elements) > 1 else "".join(elements)
 
 

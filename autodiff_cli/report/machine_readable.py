@@ -99,8 +99,7 @@ _MARKDOWN = str.maketrans({"|": "\\|", "*": "\\*", "<": "&lt;", "\n": " "})
 def bare(values: Iterable[object]) -> str:
     """Return bare numbers, one on each line; the elements of an array are in row-major order.
 
-    Raises:
-        LimitError: if there are more numbers than an output may contain.
+    More numbers than an output may contain raise ``LimitError``.
     """
     arrays = [np.asarray(value) for value in values if value is not None]
     check_printed(sum(array.size for array in arrays))

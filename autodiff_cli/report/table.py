@@ -224,7 +224,7 @@ def _row(cells: Sequence[Sequence[Text]], part: _Fit) -> Iterator[Text]:
     for number in range(max(map(len, cells))):
         line = Text()
         for k, (lines, width, strip) in enumerate(zip(cells, part.widths, part.strips, strict=True)):
-            text = lines[number] if number < len(lines) else Text()
+            text = lines[number] if number < len(lines) else Text()  # below the last line of a lower cell
             blanks = " " * (width - text.width)
             gap = " " * part.gap if k else ""
             if strip.column.align == "right":

@@ -30,11 +30,9 @@ def width() -> int:
 
 
 def is_colored(color: str) -> bool:
-    """Return whether output has colors.
+    """Return whether output has colors; ``color`` is ``always``, ``never``, or ``auto``.
 
-    Args:
-        color: ``always``, ``never``, or ``auto``, which depends on the terminal and the environment (``NO_COLOR`` takes
-            precedence over ``FORCE_COLOR``).
+    The latter depends on the terminal and the environment, where ``NO_COLOR`` takes precedence over ``FORCE_COLOR``.
     """
     if color != "auto" or os.environ.get("NO_COLOR"):
         return color == "always"
@@ -49,12 +47,14 @@ def is_ascii() -> bool:
 
 
 def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
-    """Return the text of tables, one below the other."""
-    most, plain = width(), is_ascii()
+    """Return the text of tables and lines, one below the other, in the width and with the characters of standard output."""
+    most = width()
     lines: list[Text] = []
     for part in parts:
-        text = Text(part) if isinstance(part, str) else part
-        lines += text.drawn(most, plain) if isinstance(text, Table) else text.lines(most)
+        if isinstance(part, Table):
+            lines += part.drawn(most, is_ascii())
+        else:
+            lines += (part if isinstance(part, Text) else Text(part)).lines(most)
     if is_colored(color):
         _enable_colors()
         return "".join(f"{line.ansi().rstrip()}\n" for line in lines)

@@ -75,9 +75,8 @@ def run(
         style, settings: the output style, and the settings of the evaluation in parts.
         tick, tell: the functions that report progress, and show a note to the user at once.
 
-    Raises:
-        AutodiffError: if any row fails; the error describes the first such row, and nothing is written.  After a lost
-            connection or an error of a file, the finished files of an output folder stay, and the run can be continued.
+    A row that fails raises ``AutodiffError`` for the first such row, and nothing is written.  After a lost connection or an error
+    of a file, the finished files of an output folder stay, and the run can be continued.
     """
     _check_files(task, inputs, target, style, settings)
     with closing(reader(inputs[0])) as source, output.terminable():
@@ -86,7 +85,7 @@ def run(
             task = replace(task, engine=program.engine)  # the engine that was chosen for all workers
         elif settings.cluster is None:  # each row is evaluated in Python, and threads would wait for each other
             settings = replace(settings, workers=1)
-        job = Job(task, inputs[0].title, source.columns, style.format.name, dict(style.head), style.bare)
+        job = Job(task, inputs[0].title, source.columns, form=style.format.name, head=dict(style.head), bare=style.bare)
         first = RowMap(task, program, source.columns, job.first)
         whole = _Run(job, first, source, inputs, settings, tick, tell)
         return whole.into_folder(target) if target is not None and output.is_folder(target) else whole.into_file(target)
@@ -149,6 +148,7 @@ class _Run:
 
         ``template`` is the path of the output files, with ``*`` for the number of the partition; empty if workers return the rows.
         """
+        # Workers may have another folder; messages keep the names of the user.
         files = [replace(file, path=storage.absolute(str(file.path)), name=file.title) for file in self.inputs]
         partitions = [*chain.from_iterable(results(split, [(file, self.settings.most) for file in files]))]
         digits = max(_LEAST_DIGITS, len(str(len(partitions) - 1)))
