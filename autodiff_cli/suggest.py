@@ -36,5 +36,5 @@ def _edits(word: str, other: str) -> int:
     """Return the number of letters that ``difflib`` inserts, deletes or replaces in ``word`` to make it ``other``."""
     from difflib import SequenceMatcher
 
-    changes = SequenceMatcher(None, word, other).get_opcodes()
+    changes = SequenceMatcher(None, word, other).get_opcodes()  # each turns word[start:end] into other[first:last]
     return sum(max(end - start, last - first) for kind, start, end, first, last in changes if kind != "equal")

@@ -92,8 +92,9 @@ def command(
     source = inputs.named(files, input_style.style(files), columns)
     result = fit(read_expression(expr), source, **settings)
     if isinstance(result, GroupFit):
-        has_default_style = out.style == "table" and not out.path and not options.names_format()
-        (out._replace(style="csv") if has_default_style else out).emit_solution(result)  # a row for each group
+        if out.style == "table" and not out.path and not options.names_format():  # the default
+            out = out._replace(style="csv")  # with a row for each group
+        out.emit_solution(result)
         return
     views = {}
     if out.style in _PICTURES:

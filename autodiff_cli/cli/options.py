@@ -315,7 +315,8 @@ class InputStyle(NamedTuple):
         dialect = known.Dialect(delimiter, self.decimal, self.comment or "", self.skip_lines)
         if dialect == known.Dialect():
             return style
-        base = style or (known.format_of_suffix(known.uncompressed(files[0]), known.READ) if files else None) or "csv"
+        of_suffix = known.format_of_suffix(known.uncompressed(files[0]), known.READ) if files else None
+        base = style or of_suffix or "csv"
         self._check_dialect(base, delimiter)
         return known.variant(base, dialect)
 

@@ -54,7 +54,6 @@ def command(file: str, arguments: tuple[str, ...], at: Bindings, const: Bindings
     echo "y = log(x**3); y.backward(); x.grad" | autodiff run - --at x=5
     autodiff run descent.py -o lesson.html
     """
-    from autodiff_cli.errors import AutodiffError
     from autodiff_cli.evaluation.evaluation import input_leaves
 
     if python or file.endswith(".py"):
@@ -66,7 +65,13 @@ def command(file: str, arguments: tuple[str, ...], at: Bindings, const: Bindings
     text = read_file(file)
     if out.style == "html":
         return _run_for_lesson(text, file, input_leaves(at, const, dtype), dtype, out)
-    interpreter = new_interpreter(at, const, dtype)
+    _run_statements(text, file, new_interpreter(at, const, dtype), out)
+
+
+def _run_statements(text: str, file: str, interpreter: Interpreter, out: Output) -> None:
+    """Run a program of statements, and write its output and its notes, also before an error, which gets the name of the file."""
+    from autodiff_cli.errors import AutodiffError
+
     screen = Screen(out)
     try:
         with spoken_warnings(out.quiet_notes, set()):
@@ -135,7 +140,8 @@ def _run_for_lesson(text: str, file: str, variables: dict[str, Tensor], dtype: s
     recorder = Recorder(variables, dtype)
     screen = Screen(out._replace(style="table", path=None))
     try:
-        with spoken_warnings(out.quiet_notes, set()):  # without a path, the page is standard output, and the rest is not shown
+        with spoken_warnings(out.quiet_notes, set()):
+            # Without a path, the page is standard output, and the output of the program is only in it.
             recorder.record(text, lambda shown: screen.show(recorder, shown) if out.path else None)
         _write_lesson(recorder, file, out)
         if recorder.error is not None:

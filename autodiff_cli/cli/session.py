@@ -73,7 +73,7 @@ class Session:
     """A session that runs statements and commands one after the other.
 
     Args:
-        interpreter: the interpreter, which keeps the names.
+        interpreter: the interpreter, which keeps the names, and from now on also gives notes on the values that are shown.
         out: the output options of the session.
     """
 

@@ -47,7 +47,10 @@ def taylor(result: Taylor, precision: int) -> str:
     variable that is not a scalar are shifted by ``t``.
     """
     name = identifier(result.variable)
-    argument, distance = (f"{name} + t", "t") if np.ndim(result.at) else (name, _distance(name, result.at, precision))
+    if np.ndim(result.at):
+        argument, distance = f"{name} + t", "t"
+    else:
+        argument, distance = name, _distance(name, result.at, precision)
     terms = []
     for power, coefficient in enumerate(result.coefficients):
         if np.any(coefficient):

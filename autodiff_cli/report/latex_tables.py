@@ -26,7 +26,7 @@ def _tabular(table: Table) -> str:
     align = "".join(column.align[0] for column in table.columns)
     head = [escaped(column.title.replace("-\n", "").replace("\n", " ")) for column in table.columns]
     first_cell = _numerals if table.columns[0].kind is NUMBER else _label  # in another column, a word is not a variable
-    rows = [[cell.plain for cell in row[: len(head)]] for row in table.rows]
+    rows = [[cell.plain for cell in row[: len(head)]] for row in table.rows]  # without cells that have no column
     body = [" & ".join([first_cell(cells[0]), *map(_numerals, cells[1:])]) + r" \\" for cells in rows]
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\hline", " & ".join(head) + r" \\", r"\hline", *body, r"\hline"]
     return "\n".join([*lines, r"\end{tabular}", ""])

@@ -260,8 +260,8 @@ def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
 
 def _fit(strips: list[_Strip], room: int) -> _Fit | None:
     """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit."""
-    for folded in (False, True):  # first the gaps become smaller, then matrices are folded
-        strips = [strip.folded() for strip in strips] if folded else strips
+    for is_folded in (False, True):  # first the gaps become smaller, then matrices are folded
+        strips = [strip.folded() for strip in strips] if is_folded else strips
         widths = [strip.widest for strip in strips]
         for gap in _GAPS:
             if sum(widths) + gap * (len(strips) - 1) <= room:
@@ -297,7 +297,8 @@ def _forced(strips: list[_Strip], room: int) -> _Fit:
     if len(strips) == 1:
         return _Fit(strips, [room], gap)
     first, last = strips
-    longest = max(columns_of(word) for cell in last.cells for word in cell.plain.split() or [""])  # it should not be broken
+    words = [word for cell in last.cells for word in cell.plain.split()]
+    longest = max(map(columns_of, words), default=0)  # it should not be broken
     width = min(first.widest, max(room - gap - longest, room // 4))  # the first column keeps at least a quarter
     return _Fit(strips, [width, room - gap - width], gap)
 

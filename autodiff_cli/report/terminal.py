@@ -32,7 +32,7 @@ def width() -> int:
 def is_colored(color: str) -> bool:
     """Return whether output has colors; ``color`` is ``always``, ``never``, or ``auto``.
 
-    The latter depends on the terminal and the environment, where ``NO_COLOR`` takes precedence over ``FORCE_COLOR``.
+    With ``auto``, this depends on the terminal and the environment, where ``NO_COLOR`` takes precedence over ``FORCE_COLOR``.
     """
     if color != "auto" or os.environ.get("NO_COLOR"):
         return color == "always"

@@ -154,7 +154,8 @@ class _Run:
         digits = max(_LEAST_DIGITS, len(str(len(partitions) - 1)))
         text = job.text()
         calls = [(text, partition, template.replace("*", f"{i:0{digits}}")) for i, partition in enumerate(partitions)]
-        rows, size, whole_size = 0, 0, sum(partition.size for partition in partitions)
+        rows = size = 0
+        whole_size = sum(partition.size for partition in partitions)
         with closing(results(work, calls)) as parts:
             for partition, (tally, encoded_rows) in zip(partitions, parts, strict=True):
                 yield tally, encoded_rows

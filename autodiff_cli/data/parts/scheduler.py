@@ -42,10 +42,8 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
         workers: the number of worker processes of a new cluster; another cluster has its own.
         tell: the function that shows a note on the cluster to the user.
 
-    Raises:
-        MissingPackage: if Dask is not installed.
-        UsageError: if the address is invalid.
-        ClusterError: if the scheduler does not answer, or the workers of a new cluster do not start.
+    Without Dask, ``MissingPackage`` is raised; for an invalid address, ``UsageError``; and ``ClusterError`` if the scheduler does
+    not answer, or the workers of a new cluster do not start.
     """
     library("distributed", setting("engine", "dask"))
     # Each Dask logger has its own level and handler, so logging is disabled as a whole.
