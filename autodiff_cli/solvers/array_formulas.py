@@ -33,26 +33,27 @@ def _reduced(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]
     """Join the elements along dimensions by a function of two elements, in order; ``keepdim`` leaves these dimensions as 1."""
     axes = dimensions(dim, x.ndim)
     others = [d for d in range(x.ndim) if d not in axes]
-    shape = [x.shape[d] for d in others]
-    parts = reshape(permute(x, [*axes, *others]), [-1, *shape]) if x.ndim else reshape(x, [1])  # of these dimensions, in order
-    joined = functools.reduce(join, [parts[i] for i in range(parts.shape[0])])
+    axes_first = permute(x, [*axes, *others]) if x.ndim else x
+    slices = reshape(axes_first, [-1, *(x.shape[d] for d in others)])  # one for each place along the axes
+    joined = functools.reduce(join, [slices[i] for i in range(slices.shape[0])])
     return reshape(joined, [1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdim else joined
 
 
 def _determinant(x: Value) -> Any:
-    """Return the determinant of each matrix, of ``_LARGEST`` rows at most, by expansion along its rows; minors are reused."""
+    """Return the determinant of each matrix, of ``_LARGEST`` rows at most, by Laplace expansion; every minor is computed once."""
     n = x.shape[-1]
     if n > _LARGEST:
         raise NotRecordable(f"the determinant of a matrix of {n} rows is not expanded")
-    minors: dict[tuple[int, ...], Any] = {(): 1.0}  # of the rows so far, by their columns
+    minors: dict[tuple[int, ...], Any] = {(): 1.0}  # the determinants of the rows so far and as many columns, by these columns
     for row in range(n):
-        wider: dict[tuple[int, ...], Any] = {}
-        for narrow, minor in minors.items():
-            for column in set(range(n)) - set(narrow):
-                columns = tuple(sorted((*narrow, column)))
-                term = (-1) ** (row + columns.index(column)) * x[..., row, column] * minor
-                wider[columns] = wider[columns] + term if columns in wider else term
-        minors = wider
+        larger_minors: dict[tuple[int, ...], Any] = {}
+        for columns, minor in minors.items():
+            for column in set(range(n)) - set(columns):
+                more_columns = tuple(sorted((*columns, column)))
+                sign = (-1) ** (row + more_columns.index(column))
+                term = sign * x[..., row, column] * minor
+                larger_minors[more_columns] = larger_minors[more_columns] + term if more_columns in larger_minors else term
+        minors = larger_minors
     return minors[tuple(range(n))]
 
 
@@ -92,7 +93,9 @@ def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
         return sum(where(x == 0, 0.0, 1.0), dim, keepdim)
     if ord == 1:
         return sum(size, dim, keepdim)
-    return sqrt(sum(square(x), dim, keepdim)) if ord == 2 else sum(size**ord, dim, keepdim) ** (1 / ord)
+    if ord == 2:
+        return sqrt(sum(square(x), dim, keepdim))
+    return sum(size**ord, dim, keepdim) ** (1 / ord)
 
 
 FORMULAS: Mapping[str, Callable[..., Any]] = {

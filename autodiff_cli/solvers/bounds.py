@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,22 +53,24 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Ends], name: str) -> dic
 
 def _interval(variable: str, value: str | Ends, name: str) -> Interval:
     """Return the interval of a variable, as a text or a pair in the setting ``name``, as a pair of numbers; see ``intervals``."""
-    ends: Sequence[str | float | None] = (
-        value.split(":") if isinstance(value, str) else value if isinstance(value, tuple | list) else ()
-    )
-    if len(ends) != 2:  # or of another type
+    ends: object = value.split(":") if isinstance(value, str) else value
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
         message = f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'"
         raise UsageError(message, hint=f"write {setting(name, f'{variable}=0:10')}, or leave out one end: {variable}=0:")
-    low, high = (_end(end, empty, name, variable) for end, empty in zip(ends, (-math.inf, math.inf), strict=True))
+    low = _end(ends[0], -math.inf, name, variable)
+    high = _end(ends[1], math.inf, name, variable)
     if not low < high:
         raise UsageError(f"the interval of '{variable}' in {setting(name)} is empty: {value}", hint="write the smaller end first")
     return low, high
 
 
-def _end(end: str | float | None, empty: float, name: str, variable: str) -> float:
-    """Return an end of the interval of a variable, in the setting ``name``, as a number that is not nan; ``empty`` if left out."""
+def _end(end: str | float | None, default: float, name: str, variable: str) -> float:
+    """Return an end of the interval of a variable, in the setting ``name``, as a number that is not nan.
+
+    If it is left out, as ``None`` or an empty text, it is the default.
+    """
     if end is None or (isinstance(end, str) and not end.strip()):
-        return empty
+        return default
     value: Array = constant_value(end, name, variable) if isinstance(end, str) else np.asarray(end, float)
     if value.ndim or np.isnan(value):
         message = f"an end of the interval of '{variable}' in {setting(name)} is not a number: {end}"

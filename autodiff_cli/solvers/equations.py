@@ -82,17 +82,19 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
             trees = [_expression(source, side, statement) for side in (left, *right)]
             span = (statement[0].span[0], statement[-1].span[1])
             result.equations.append(Equation(trees[0], trees[1] if right else None, span))
-    if result.equations:
-        return result
-    if not result.definitions or result.definitions[-1].kind != "assignment":
+    return result if result.equations else _with_last_as_equation(source, result.definitions)
+
+
+def _with_last_as_equation(source: str, definitions: list[Syntax]) -> Equations:
+    """Return a program of definitions whose last one, ``name = value``, is meant as an equation; any other last one is an error."""
+    if not definitions or definitions[-1].kind != "assignment":
         stated = "the program defines names and functions, but states no equation"
-        message = stated if result.definitions else "the expression is empty"
+        message = stated if definitions else "the expression is empty"
         hint = "add ';' and an equation or an expression, for example x**2 = 2"
         raise ParseError(message, span=(0, len(source)), source=source, hint=hint)
-    # The last assignment of a name is meant as an equation: the name needs a value.
-    *definitions, last = result.definitions
+    *others, last = definitions
     name, value = last.children
-    return Equations(source, definitions, [Equation(Syntax("name", [name], "", name.span), value, last.span)])
+    return Equations(source, others, [Equation(Syntax("name", [name], "", name.span), value, last.span)])
 
 
 def names_in(*trees: Syntax) -> list[str]:
@@ -110,17 +112,21 @@ def _sides(source: str, statement: list[Syntax]) -> list[list[Syntax]]:
 
 
 def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
-    """Return whether the tokens before an equals sign are a name not ``known``, several names, or a new function of names."""
+    """Return whether tokens on the ``left`` of an equals sign define something: a name, names ``a, b``, or a function ``f(x)``.
+
+    A name with a value, ``known``, and the name of a function, of the program or of the language, cannot be defined again.
+    """
     kinds = [token.kind for token in left]
     if kinds == ["NAME"]:
         return left[0].text not in known
     if kinds[:2] == ["NAME", "LPAR"] and kinds[-1] == "RPAR":
-        return left[0].text not in functions | FUNCTIONS.keys() and set(kinds[2:-1]) <= {"NAME", "COMMA"}
+        is_new = left[0].text not in functions | FUNCTIONS.keys()
+        return is_new and set(kinds[2:-1]) <= {"NAME", "COMMA"}
     return len(kinds) > 2 and set(kinds) == {"NAME", "COMMA"}
 
 
 def _expression(source: str, tokens: list[Syntax], statement: list[Syntax]) -> Syntax:
-    """Return the tree of one side of a statement; raise an error if it has no tokens."""
+    """Return the tree of one side, given by its tokens, of a statement; raise an error at the equals sign if there are none."""
     if not tokens:
         sign = next(token for token in statement if token.kind == "EQUAL")
         message = "a side of the equation is missing"

@@ -15,10 +15,9 @@ from autodiff_cli.language.tree import walk
 from autodiff_cli.notes.one_sided_limits import STEPS, STEPS_AT_0, Discontinuity, exact_jump, is_exactly_continuous, limits_at_jump
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from autodiff_cli.arrays import Vector
-    from autodiff_cli.evaluation.evaluation import Evaluation
     from autodiff_cli.language.tree import Syntax
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
     from autodiff_cli.solvers.system import System
@@ -39,12 +38,15 @@ def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach:
         x, reach: the point, and the distance in each of the n variables, which is at least a few units in the last place.
     """
     low, high = x - reach, x + reach
-    if enclosure.is_regular(low, high) if enclosure is not None else all(map(is_continuous_everywhere, system.programs)):
+    if enclosure is None and all(map(is_continuous_everywhere, system.programs)):
+        return None
+    if enclosure is not None and enclosure.is_regular(low, high):
         return None
     for i in range(min(len(x), _MOST_LINES)):
-        places = [(float(x[i]),) * 2] if enclosure is None else _located(enclosure, x, i, float(low[i]), float(high[i]))
+        point = float(x[i])
+        places = [(point, point)] if enclosure is None else _irregular_places(enclosure, x, i, float(low[i]), float(high[i]))
         for first, last in places:
-            if (result := _examined(system, enclosure, x, i, first, last)) is not None:
+            if (result := _discontinuity_between(system, enclosure, x, i, first, last)) is not None:
                 return result
     return None
 
@@ -62,7 +64,8 @@ def is_continuous_everywhere(program: Syntax) -> bool:
         if node.kind == "call":
             return node.children[0].text in _CONTINUOUS.split()
         if node.kind == "pow":
-            return node.children[1].kind == "number" and node.children[1].children[0].text.isdigit()
+            exponent = node.children[1]
+            return exponent.kind == "number" and exponent.children[0].text.isdigit()  # x**-1 and x**0.5 are not defined everywhere
         return node.kind in _JOINING.split()
 
     return all(map(is_continuous, walk(program)))
@@ -75,56 +78,67 @@ def _on_line(x: Vector, i: int, value: float) -> Vector:
     return point
 
 
-def _located(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
-    """Return neighbouring floats, the first and the last, between which a function of variable i may not be continuous, if any."""
+def _irregular_places(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
+    """Return the places of variable i where a function may not be continuous, each as two close floats; none if there are none.
+
+    They are the lowest two neighbouring floats with such a place between them, and the range from these to the highest ones.
+    """
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))
 
-    def outermost(low: float, high: float, side: int) -> tuple[float, float]:
-        while low < (middle := low / 2 + high / 2) < high:
-            halves = [(low, middle), (middle, high)][::side]  # first the lower half if the side is 1, the upper one if -1
-            low, high = halves[0] if not is_regular(*halves[0]) else halves[1]
-        return low, high
-
     if is_regular(low, high):
         return []
-    first, last = outermost(low, high, 1), outermost(low, high, -1)
-    return [first] if first == last else [first, (first[0], last[1])]
+    lowest, highest = _bisected(is_regular, low, high, True), _bisected(is_regular, low, high, False)
+    return [lowest] if lowest == highest else [lowest, (lowest[0], highest[1])]
 
 
-def _examined(system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float) -> Discontinuity | None:
+def _bisected(is_regular: Callable[[float, float], bool], low: float, high: float, lower_first: bool) -> tuple[float, float]:
+    """Return the two neighbouring floats without regularity between them that are lowest, or highest without ``lower_first``."""
+    while low < (middle := low / 2 + high / 2) < high:
+        lower, upper = (low, middle), (middle, high)
+        first, second = (lower, upper) if lower_first else (upper, lower)
+        low, high = second if is_regular(*first) else first
+    return low, high
+
+
+def _discontinuity_between(
+    system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float
+) -> Discontinuity | None:
     """Return the discontinuity between two close values of variable i; ``None`` also if the functions are defined on no side."""
     if max(abs(low), abs(high)) < _NEAR_0:
         low = high = 0.0
     steps = _steps_beside(low, high)
-    left, right = ([system.values(_on_line(x, i, end + side * step)) for step in steps] for side, end in ((-1, low), (1, high)))
+    left = [system.values(_on_line(x, i, low - step)) for step in steps]
+    right = [system.values(_on_line(x, i, high + step)) for step in steps]
     here = [system.values(_on_line(x, i, end)) for end in (low, high)]
-    inside = [bool(np.isfinite(side).all()) for side in (left, right)]
-    where = f"{system.labels[i]} = {high + 0.0:.6g}"
-    if not any(inside):
+    is_defined_beside = [bool(np.isfinite(side).all()) for side in (left, right)]
+    if not any(is_defined_beside):
         return None
     # At an end of the domain, only one of the two floats is in it.
-    is_defined = np.isfinite(here).all() if all(inside) else np.isfinite(here).all(axis=1).any()
-    if not is_defined:
+    is_defined_here = np.isfinite(here).all() if all(is_defined_beside) else np.isfinite(here).all(axis=1).any()
+    where = f"{system.labels[i]} = {high + 0.0:.6g}"
+    if not is_defined_here or _has_hole(system, enclosure, _on_line(x, i, low), _on_line(x, i, high)):
         return Discontinuity("undefined", where)
-    # The formula of a function of arrays may divide by a pivot of 0, where the function itself is defined.
-    if system.tape is not None and enclosure is not None and not enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high)):
-        # A hole between two floats, or the open end of a domain; a function without an interval rule is unbounded everywhere.
-        return Discontinuity("undefined", where)
-
-    def evaluations() -> Iterator[Evaluation]:
-        return (system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high})
-
-    if not all(inside):
+    if not all(is_defined_beside):
         return None
+    evaluations = (system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high})
     if (limits := _limits_of_jump(left, right, here, steps, high - low)) is not None:
         # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
-        is_continuous = system.tape is None and all(map(is_exactly_continuous, evaluations()))
+        is_continuous = system.tape is None and all(map(is_exactly_continuous, evaluations))
         return None if is_continuous else Discontinuity("jump", where, *limits)
     if enclosure is None:
         return None
-    return next((hidden for evaluation in evaluations() if (hidden := exact_jump(evaluation)) is not None), None)
+    return next((hidden for evaluation in evaluations if (hidden := exact_jump(evaluation)) is not None), None)
+
+
+def _has_hole(system: System, enclosure: Enclosure | None, low: Vector, high: Vector) -> bool:
+    """Return whether the functions are unbounded in a box: at a hole between two floats, or at the open end of a domain.
+
+    This is not known without an enclosure, or if it is that of a formula, which may divide by a pivot of 0 where the function of
+    arrays itself is defined.
+    """
+    return system.tape is not None and enclosure is not None and not enclosure.is_bounded(low, high)
 
 
 def _steps_beside(low: float, high: float) -> list[float]:
@@ -142,10 +156,10 @@ def _limits_of_jump(
     """
     for j in range(len(here[0])):
         before, after = ([float(values[j]) for values in side] for side in (left, right))
-        steep = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))
+        slope = max(abs(side[1] - side[2]) / (steps[1] - steps[2]) for side in (before, after))  # between the two nearest points
         for value in (float(point[j]) for point in here):
             limits = limits_at_jump(before, after, value)
             # A continuous function may differ between neighbouring floats by its slope times the gap; 4 is a margin.
-            if limits is not None and abs(limits[1] - limits[0]) > 4 * steep * gap:
+            if limits is not None and abs(limits[1] - limits[0]) > 4 * slope * gap:
                 return limits
     return None

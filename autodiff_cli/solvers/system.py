@@ -7,7 +7,7 @@ Programs that cannot be traced, such as those with a linear solve, and very long
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
 from autodiff_cli.compiler.program import Program
-from autodiff_cli.errors import AutodiffError, LimitError, LinAlgError, NotRecordable, ShapeError
+from autodiff_cli.errors import LimitError, LinAlgError, NotRecordable, ShapeError
 from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import trace_elements
 from autodiff_cli.evaluation.evaluation import Evaluation, evaluated_inputs
@@ -33,7 +33,8 @@ from autodiff_cli.symbolic.matrices.hessian import LEAST_DESCENT, hessian_by_for
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from autodiff_cli.arrays import Matrix, Vector
+    from autodiff_cli.arrays import Array, Matrix, Vector
+    from autodiff_cli.compiler.tape import Tape
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.symbolic.matrices.hessian import HessianFunction
 
@@ -117,7 +118,8 @@ class System:
         if self._formula is not None:
             result = self._hessian_by(self._formula, x)
             if result is not None:
-                return np.asarray(result * weights[0])
+                (weight,) = weights  # a formula has one value
+                return np.asarray(result * weight)
         matrix = np.zeros((len(x), len(x)))
         matrix[np.tril_indices(len(x))] = self.columns(x[:, None], "hessian", w=weights)[:, 0]
         return matrix + np.tril(matrix, -1).T
@@ -127,19 +129,23 @@ class System:
         self.evaluations += 1
         begun = time.thread_time()
         try:
-            return function({**{name: leaf._data for name, leaf in self._constants.items()}, **self.named(x)})
+            return function({**self._constant_values, **self.named(x)})
         finally:
             self.seconds += time.thread_time() - begun
+
+    @property
+    def _constant_values(self) -> dict[str, Array]:
+        return {name: leaf._data for name, leaf in self._constants.items()}
 
     @cached_property
     def _formula(self) -> HessianFunction | None:
         """The Hessian matrix of one long expression of vectors, by a formula; ``None`` if there is none."""
         if not self._by_formula or self.count != 1 or len(self.programs) != 1:
             return None
-        used = names_in(self.programs[0])
-        values = {**{name: leaf._data for name, leaf in self._constants.items()}, **self.named(self.start)}
-        values = {name: value for name, value in values.items() if name in used}
-        return hessian_by_formula(unparse(self.programs[0]), values, self.names, LEAST_DESCENT)
+        (program,) = self.programs
+        used = names_in(program)
+        values = {name: value for name, value in {**self._constant_values, **self.named(self.start)}.items() if name in used}
+        return hessian_by_formula(unparse(program), values, self.names, LEAST_DESCENT)
 
     def third(self, x: Vector, direction: Vector) -> Matrix:
         """Return the third derivatives d3 F[i]/dx[j] dv dv at a point in a direction v, of shape (m, n)."""
@@ -164,23 +170,16 @@ class System:
         begun = time.thread_time()
         try:
             program = self.program(kind, extra)
-            if program is None:
-                with np.errstate(all="ignore"):
-                    return np.stack([self._eager(kind, point, **extra) for point in np.transpose(points)], axis=1)
-            out = np.empty((len(program.outputs), count))
-            if len(out):
-                rows = points if isinstance(points, list) else np.ascontiguousarray(points)
-                columns = [row[0] for row in rows] if count == 1 else rows  # numbers for a single point
-                arrays = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
-                program.run(dict(zip(program.variables, arrays, strict=True)), list(out))
-            return out
+            if program is not None:
+                return _run_columns(program, points, count, extra)
+            with np.errstate(all="ignore"):
+                return np.stack([self._eager(kind, point, **extra) for point in np.transpose(points)], axis=1)
         finally:
             self.seconds += time.thread_time() - begun
 
     def evaluation(self, i: int, x: Vector) -> Evaluation:
         """Return the eager evaluation of a program at a point, with the trace that explains a value that is not finite."""
-        constants = {name: leaf._data for name, leaf in self._constants.items()}
-        return Evaluation(self.source, self.named(x), constants, tree=self.programs[i])
+        return Evaluation(self.source, self.named(x), self._constant_values, tree=self.programs[i])
 
     @cached_property
     def tape(self) -> tuple[list[Instruction], list[Operand]] | None:
@@ -217,7 +216,7 @@ class System:
         return self._enclosed(lambda by, values, _: [entry for slope in gradient(values[0], by) for entry in gradient(slope, by)])
 
     def _enclosed(self, results: Results) -> Enclosure | None:
-        """Return operands of the tape over boxes; ``None`` if the programs or these operands cannot be traced."""
+        """Return the operands that ``results`` appends to the tape, over boxes; ``None`` if something cannot be traced."""
         if self._enclosable is None:
             return None
         by, outputs = self._enclosable
@@ -228,16 +227,18 @@ class System:
             return None
 
     def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
-        """Return the variables and the results on a new tape, see ``tape``; ``formulas`` replace primitives, by their names."""
+        """Return the variables and the results on a new tape; ``None`` if the programs cannot be traced, or need not be.
+
+        ``formulas`` replace primitives, by their names.
+        """
         if len(self.start) > MOST_TRACED or self._formula is not None:
             return None
         try:
-            tape = trace_elements(self.source, self.programs, self.shapes, self._constants, "float64", formulas)
-        except AutodiffError as error:
-            if isinstance(error, NotRecordable | LimitError):
-                return None
-            raise
-        return tape if len(tape[1]) == self.count else None  # the shape of a result depends on a condition
+            variables, results = trace_elements(self.source, self.programs, self.shapes, self._constants, "float64", formulas)
+        except (NotRecordable, LimitError):
+            return None
+        has_fixed_shapes = len(results) == self.count  # not if the shape of a result depends on a condition
+        return (variables, results) if has_fixed_shapes else None
 
     def program(self, kind: str, extra: Mapping[str, Vector] = MappingProxyType({})) -> Program | None:
         """Return the Program of a kind of results, see ``columns``; ``None`` if the programs cannot be traced.
@@ -257,7 +258,6 @@ class System:
 
     def _eager(self, kind: str, x: Vector, v: Vector | None = None, w: Vector | None = None) -> Vector:
         """Return the results of a kind at one point without a tape, see ``columns`` for v and w; nan if a matrix is singular."""
-        n = len(x)
         try:
             outputs, leaves = self._outputs(x, kind != "values")
             if kind == "values":
@@ -265,22 +265,28 @@ class System:
             inputs = list(leaves.values())
             if kind == "jacobian":
                 return _jacobian(outputs, inputs)[:, : self.active].ravel()
-            weights = np.eye(self.count) if w is None else w[None]  # without weights, each function is a sum of its own
-            totals = [self._weighted_sum(outputs, row) for row in weights]
-            if kind == "hessian":
-                return _jacobian(jacobian_of(totals[0], inputs, create_graph=True), inputs)[np.tril_indices(n)]
-            assert v is not None
-            direction = [tensor_on(part) for part in self.named(v).values()]
-            if kind == "third":
-                products = [hessian_vector(total, inputs, direction, create_graph=True) for total in totals]
-                totals = [sum((a * b).sum() for a, b in zip(parts, direction, strict=True)) for parts in products]
-                return _jacobian(totals, inputs).ravel()
-            return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, direction)])
+            return self._eager_second(kind, outputs, inputs, v, w)
         except LinAlgError:
-            return np.full({"values": self.count, "hessian": n * (n + 1) // 2, "product": n}.get(kind, self.count * n), np.nan)
+            n = len(x)
+            sizes = {"values": self.count, "hessian": n * (n + 1) // 2, "product": n}
+            return np.full(sizes.get(kind, self.count * n), np.nan)
+
+    def _eager_second(self, kind: str, outputs: list[Tensor], inputs: list[Tensor], v: Vector | None, w: Vector | None) -> Vector:
+        """Return derivatives of second and third order of outputs by inputs, see ``columns`` for the kind, v and w."""
+        weights = np.eye(self.count) if w is None else w[None]  # without weights, each function is a sum of its own
+        totals = [self._weighted_sum(outputs, row) for row in weights]
+        if kind == "hessian":
+            return _jacobian(jacobian_of(totals[0], inputs, create_graph=True), inputs)[np.tril_indices(len(self.start))]
+        assert v is not None
+        direction = [tensor_on(part) for part in self.named(v).values()]
+        if kind == "product":
+            return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, direction)])
+        products = [hessian_vector(total, inputs, direction, create_graph=True) for total in totals]
+        second_along = [sum((a * b).sum() for a, b in zip(parts, direction, strict=True)) for parts in products]
+        return _jacobian(second_along, inputs).ravel()  # the third derivatives
 
     def _outputs(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Evaluate the programs eagerly; return their results, which must have the shapes at the start, and the leaves by name."""
+        """Return the results of ``_evaluated``; raise an error if they do not have the shapes at the start."""
         outputs, leaves = self._evaluated(x, differentiable)
         for output, shape in zip(outputs, self.result_shapes, strict=True):
             if output.shape != shape:
@@ -290,13 +296,13 @@ class System:
         return outputs, leaves
 
     def _evaluated(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """As ``_outputs``, without a check of the shapes; ``differentiable`` says whether the evaluation is recorded."""
-        kind = np.dtype(np.float64)
-        leaves = new_leaves(self.named(x), kind, self.names if differentiable else ())
+        """Return the results of the programs at a point, and the variables by name; ``differentiable`` records the evaluation."""
+        dtype = np.dtype(np.float64)
+        leaves = new_leaves(self.named(x), dtype, self.names if differentiable else ())
         outputs = []
         with np.errstate(all="ignore"), set_grad_enabled(differentiable):
             for program in self.programs:
-                evaluator = Evaluator(self.source, {**self._constants, **leaves}, kind, program)
+                evaluator = Evaluator(self.source, {**self._constants, **leaves}, dtype, program)
                 evaluator.tensors.listing = False  # no list of intermediate tensors
                 outputs.append(evaluator.as_tensor(evaluator.run()))
         return outputs, leaves
@@ -306,9 +312,20 @@ class System:
         """Return the sum of the m elements of the outputs, each times its weight."""
         total = tensor_on(np.zeros(()))
         for output in outputs:
-            part, weights = np.split(weights, [output.numel()])
-            total = total + (output * tensor_on(part.reshape(output.shape))).sum()
+            own_weights, weights = np.split(weights, [output.numel()])  # then those of the other outputs
+            total = total + (output * tensor_on(own_weights.reshape(output.shape))).sum()
         return total
+
+
+def _run_columns(program: Program, points: Matrix | list[Vector], count: int, extra: Mapping[str, Vector]) -> Matrix:
+    """Return the results of a program at ``count`` points; see ``System.columns`` for the arguments."""
+    out = np.empty((len(program.outputs), count))
+    if len(out):
+        rows = points if isinstance(points, list) else np.ascontiguousarray(points)
+        columns = [row[0] for row in rows] if count == 1 else rows  # numbers for a single point
+        arrays = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
+        program.run(dict(zip(program.variables, arrays, strict=True)), list(out))
+    return out
 
 
 def _jacobian(outputs: Sequence[Tensor], inputs: list[Tensor]) -> Matrix:
@@ -317,22 +334,17 @@ def _jacobian(outputs: Sequence[Tensor], inputs: list[Tensor]) -> Matrix:
     return np.vstack([np.hstack(row) for row in blocks])
 
 
-def _weighted(by: list[Instruction], functions: list[Operand]) -> Operand:
-    """Append the sum of the functions, each times the variable ``w:i``, to the tape."""
-    tape = by[0].tape
+def _weighted(tape: Tape, prefix: str, operands: Iterable[Operand]) -> Operand:
+    """Append the sum of operands, each times a variable of the tape, ``prefix:i``, and return it."""
     total: Operand = 0.0
-    for i, function in enumerate(functions):
-        total = tape.call("add", total, tape.call("mul", tape.variable(f"w:{i}"), function))
+    for i, operand in enumerate(operands):
+        total = tape.call("add", total, tape.call("mul", tape.variable(f"{prefix}:{i}"), operand))
     return total
 
 
 def _along(operand: Operand, by: list[Instruction]) -> Operand:
     """Append the derivative of an operand in the direction of the variables ``v:i`` to its tape."""
-    tape = by[0].tape
-    total: Operand = 0.0
-    for i, slope in enumerate(gradient(operand, by)):
-        total = tape.call("add", total, tape.call("mul", tape.variable(f"v:{i}"), slope))
-    return total
+    return _weighted(by[0].tape, "v", gradient(operand, by))
 
 
 def second_along(operand: Operand, by: list[Instruction]) -> Operand:
@@ -342,12 +354,12 @@ def second_along(operand: Operand, by: list[Instruction]) -> Operand:
 
 def _product(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
     """Append the product of the Hessian matrix of the weighted sum of the functions with the direction ``v:i``."""
-    return [_along(slope, by) for slope in gradient(_weighted(by, functions), by)]
+    return [_along(slope, by) for slope in gradient(_weighted(by[0].tape, "w", functions), by)]
 
 
 def _hessian(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
     """Append the lower triangle of the Hessian matrix of the weighted sum of the functions, row by row."""
-    slopes = gradient(_weighted(by, functions), by)
+    slopes = gradient(_weighted(by[0].tape, "w", functions), by)
     return [derivative for i, slope in enumerate(slopes) for derivative in gradient(slope, by[: i + 1])]
 
 

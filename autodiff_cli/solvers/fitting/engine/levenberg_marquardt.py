@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DAMPING = 1e-3
 """The damping of the first step, relative to the scaled normal equations."""
+GROWTH = 2.0
+"""The factor of the damping after a first rejected step; it doubles with every further one (Nielsen)."""
 ACCELERATION = 0.75
 """The maximum length of the acceleration of a step, relative to half of the step (the alpha of Transtrum and Sethna)."""
 NEAR = 1e-3
@@ -35,11 +37,12 @@ NEAREST = 1e-12
 SAME = 1e-9
 """The relative difference up to which two values of an objective are equal: more of it may be rounding."""
 EPSILON = float(np.finfo(float).eps)
-MOST_STEPS = 10_000
-FAR_OFF = 1e4
-"""The length of a Newton step, in units of its rounding errors, from which on it must decrease the objective."""
-MOST_NEWTON = 30
+MOST_STEPS, MOST_NEWTON = 10_000, 30
 """The maximum numbers of steps of a problem, and of Newton steps in a row."""
+FAR_OFF = 1e4
+"""The length of a Newton step, in units of its rounding errors, from which on it must not increase the objective."""
+RISE = 1e-6
+"""The relative increase of the objective by a Newton step that counts as rounding."""
 RUNNING, CONVERGED, STALLED, MOST, NOT_FINITE = range(5)
 """How a minimisation ended: at a minimum, without a further decrease, after the most steps, or not finite at the start."""
 
@@ -87,6 +90,14 @@ class Minimizer:
         most: the maximum number of steps, accepted or not, of each problem.
         watch: a function that is called with every step of the first problem: its kind, ``start``, ``damped``
             (Levenberg-Marquardt), ``rejected``, or ``newton``; the point, the objective, the norm of the scaled step, the damping.
+
+    Attributes:
+        point, linear: the best points so far, and the linear problems there.
+        damping, growth: the damping of the next step of each problem, and its factor if this step is rejected.
+        scale: the largest norms so far of the columns of the Jacobian matrices, of shape (B, n): the scales of the parameters.
+        near: the relative offset of each problem at which Newton steps are tried.
+        steps, tried, evaluations: the numbers of accepted steps, of all steps, and of points for each problem.
+        ended: how each problem ended, or ``RUNNING``.
     """
 
     def __init__(
@@ -96,10 +107,11 @@ class Minimizer:
         self.objective, self.box, self.most = objective, box, most
         self.point = box.inside(start)
         self.linear = objective.linear(self.point)
-        self.damping, self.growth = np.full(count, DAMPING), np.full(count, 2.0)
+        self.damping, self.growth = np.full(count, DAMPING), np.full(count, GROWTH)
         self.scale = np.zeros_like(self.point)
         self.near = np.full(count, NEAR)
-        self.steps, self.tried, self.evaluations = np.zeros(count, np.intp), np.zeros(count, np.intp), np.ones(count, np.intp)
+        self.steps, self.tried = np.zeros(count, np.intp), np.zeros(count, np.intp)
+        self.evaluations = np.ones(count, np.intp)  # of ``linear``
         self.ended = np.where(self.linear.finite, RUNNING, NOT_FINITE)
         self._watch = watch
 
@@ -108,11 +120,10 @@ class Minimizer:
         self._report("start", self.point, self.linear.value, np.zeros(1), self.damping)
         with np.errstate(all="ignore"):
             while (active := np.flatnonzero(self.ended == RUNNING)).size:
-                leaving = self._levenberg(active)
-                good = self._newton(active)
-                self.ended[active[good]] = CONVERGED
-                self.ended[active[~good]] = leaving[~good]
-                again = active[~good & (leaving == RUNNING)]
+                ended = self._levenberg(active)
+                converged = self._newton(active)  # also tried where the former steps ended without a further decrease
+                self.ended[active] = np.where(converged, CONVERGED, ended)
+                again = np.flatnonzero(self.ended == RUNNING)
                 # Try Newton steps again when the problems are much closer, and at last only at the end.
                 self.near[again] = np.where(self.near[again] > NEAREST, self.near[again] * 1e-2, 0.0)
         return Minimization(self.point, self.linear.value, self.steps, self.evaluations, self.ended)
@@ -123,120 +134,141 @@ class Minimizer:
             self._watch(kind, point[0].tolist(), float(value[0]), float(length[0]), float(damping[0]))
 
     def _levenberg(self, problems: Indices) -> Indices:
-        """Take Levenberg-Marquardt steps until each problem is near a minimum, still ``RUNNING``, or ends; return how it ended."""
+        """Take Levenberg-Marquardt steps of some problems until each is near a minimum or cannot go on; return how each ended.
+
+        A problem that is near a minimum, with a relative offset of at most ``near``, is still ``RUNNING``.
+        """
         ended = np.full(len(self.point), RUNNING)
-        active, part = problems, self.objective.only(problems)
+        active, objective = problems, self.objective.only(problems)
         while True:
             linear = self.linear.take(active)
             free = self.box.free(self.point[active], linear.gradient)
             self.scale[active] = np.maximum(self.scale[active], linear.norms)
-            reduced = linear.restricted(free)
+            free_linear = linear.restricted(free)
             exhausted = self.tried[active] >= self.most
-            final = ~free.any(1) | (reduced.offset <= 0) | (linear.value == 0)  # no step can decrease the objective
-            done = exhausted | final | (reduced.offset <= self.near[active])
+            final = ~free.any(1) | (free_linear.offset <= 0) | (linear.value == 0)  # no step can decrease the objective
             ended[active[final]] = STALLED
             ended[active[exhausted]] = MOST
+            done = exhausted | final | (free_linear.offset <= self.near[active])
             if not done.all():
-                stalled = self._try_steps(active, part, reduced, free, ~done)
+                stalled = self._try_steps(active, objective, free_linear, free, ~done)
                 ended[active[stalled]] = STALLED
                 done |= stalled
             if done.all():
                 return ended[problems]
             if done.any():
-                active, part = active[~done], part.only(np.flatnonzero(~done))
+                active, objective = active[~done], objective.only(np.flatnonzero(~done))
 
-    def _try_steps(self, active: Indices, part: SumOfSquares, reduced: Linear, free: Mask, going: Mask) -> Mask:
-        """Take a damped step of those active problems that are ``going``, if it decreases the objective, and adapt the damping.
+    def _try_steps(self, active: Indices, objective: SumOfSquares, free_linear: Linear, free: Mask, going: Mask) -> Mask:
+        """Try a damped step of the active problems that are ``going``, and take it if it decreases the objective.
 
-        The active problems have the objectives ``part``, and the linear problems ``reduced`` of their ``free`` parameters.  Return
+        The active problems have the ``objective``, and the linear problems ``free_linear`` of their ``free`` parameters.  Return
         which of them have stalled: their steps are too short to move the point.
         """
         point = self.point[active]
-        d = np.where(self.scale[active] > 0, self.scale[active], 1.0)
-        step, predicted, usable = _damped_steps(part, point, reduced, free, d, self.damping[active])
+        scale = np.where(self.scale[active] > 0, self.scale[active], 1.0)
+        step, predicted, usable = _damped_steps(objective, point, free_linear, free, scale, self.damping[active])
         trial = np.where(usable[:, None], self.box.inside(point + step), point)
-        length = np.linalg.norm(d * (trial - point), axis=1)
-        stalled: Mask = usable & (length <= 2 * EPSILON * np.linalg.norm(d * point, axis=1)) & going
+        length = np.linalg.norm(scale * (trial - point), axis=1)
+        is_rounding = length <= 2 * EPSILON * np.linalg.norm(scale * point, axis=1)
+        stalled: Mask = going & usable & is_rounding
         moving = going & ~stalled
-        new = part.linear(trial)
-        self.evaluations[active] += 2  # for the acceleration and at the new point
-        gain = np.where(predicted > 0, (reduced.value - new.value) / predicted, -1.0)
-        accepted = usable & moving & (gain > 0) & new.finite
-        rejected = moving & ~accepted
+        trial_linear = objective.linear(trial)
+        self.evaluations[active] += 2  # for the acceleration and at the trial point
+        gain = np.where(predicted > 0, (free_linear.value - trial_linear.value) / predicted, -1.0)
+        accepted = moving & usable & (gain > 0) & trial_linear.finite
         if moving[0]:
-            self._report("damped" if accepted[0] else "rejected", trial, new.value, length, self.damping[active])
+            self._report("damped" if accepted[0] else "rejected", trial, trial_linear.value, length, self.damping[active])
         self.point[active[accepted]] = trial[accepted]
-        self.linear.put(active, new, accepted)
+        self.linear.put(active, trial_linear, accepted)
         self.tried[active[moving]] += 1
         self.steps[active[accepted]] += 1
-        self.damping[active[accepted]] *= np.maximum(1 / 3, 1 - (2 * gain[accepted] - 1) ** 3)  # the rule of Nielsen
-        self.damping[active[rejected]] *= self.growth[active[rejected]]
-        self.growth[active[rejected]] *= 2
-        self.growth[active[accepted]] = 2.0
+        self._adapt_damping(active[accepted], gain[accepted], active[moving & ~accepted])
         return stalled
+
+    def _adapt_damping(self, accepted: Indices, gain: Vector, rejected: Indices) -> None:
+        """Change the damping by the rule of Nielsen: after an accepted step by its gain, after rejected ones ever faster.
+
+        The gain of an accepted step is the decrease of the objective relative to the prediction: 1 divides the damping by 3.
+        """
+        self.damping[accepted] *= np.maximum(1 / 3, 1 - (2 * gain - 1) ** 3)
+        self.growth[accepted] = GROWTH
+        self.damping[rejected] *= self.growth[rejected]
+        self.growth[rejected] *= 2
 
     def _newton(self, problems: Indices) -> Mask:
         """Take Newton steps until they are rounding; return which problems converged, and move those to their best points."""
         count = len(problems)
         point, value = self.point[problems], self.linear.value[problems]
         start, best = value.copy(), point.copy()
-        size, good = np.full(count, np.inf), np.zeros(count, bool)  # the length of the last step, and whether it is rounding
-        active, part = np.arange(count), self.objective.only(problems)
+        last_length, converged = np.full(count, np.inf), np.zeros(count, bool)
+        active, objective = np.arange(count), self.objective.only(problems)  # places in ``problems``
         for _ in range(MOST_NEWTON):
-            p = point[active]
-            at = part.quadratic(p)
+            p, before = point[active], last_length[active]
+            at = objective.quadratic(p)
             self.evaluations[problems[active]] += 1
-            free = self.box.free(p, at.gradient)
-            step, length, positive = at.newton_steps(free)
-            d = np.sqrt(np.abs(np.einsum("bii->bi", at.hessian)))
-            rounding = EPSILON * np.linalg.norm(d * p * free, axis=1)
-            before = size[active]
             if before[0] < np.inf and at.finite[0]:
                 self._report("newton", p, at.value, before, np.zeros(1))
-            # Until steps are close to rounding errors, the objective must not rise (by more than it is rounded), and steps halve.
-            risen = (at.value > start[active] * (1 + 1e-6)) & (before > FAR_OFF * rounding)
-            grown = length >= before / 2
-            failed = ~at.finite | ~positive | risen | (grown & (length > rounding) & (before > 100 * FAR_OFF * rounding))
-            better = ~failed & ~grown
-            size[active[better]], value[active[better]] = length[better], at.value[better]
+            free = self.box.free(p, at.gradient)
+            step, length, positive = at.newton_steps(free)
+            rounding = EPSILON * np.linalg.norm(at.scale * p * free, axis=1)
+            failed, better = _newton_progress(at, start[active], positive, before, length, rounding)
+            last_length[active[better]], value[active[better]] = length[better], at.value[better]
             best[active[better]] = p[better]
             trial = self.box.inside(p + step)
             taken = better & (length > rounding / 4)  # a shorter step is certainly rounding
             going = taken & ~(trial == p).all(1)
-            good[active[~failed & ~going]] = True
+            converged[active[~failed & ~going]] = True
             point[active[going]] = trial[going]
             self.steps[problems[active[taken]]] += 1
             self.tried[problems[active[taken]]] += 1
             if not going.any():
                 break
             if not going.all():
-                active, part = active[going], part.only(np.flatnonzero(going))
-        self.point[problems[good]] = best[good]
-        self.linear.value[problems[good]] = value[good]
-        return good
+                active, objective = active[going], objective.only(np.flatnonzero(going))
+        self.point[problems[converged]] = best[converged]
+        self.linear.value[problems[converged]] = value[converged]
+        return converged
+
+
+def _newton_progress(
+    at: Quadratic, start: Vector, positive: Mask, before: Vector, length: Vector, rounding: Vector
+) -> tuple[Mask, Mask]:
+    """Return which sequences of Newton steps failed, and which come closer to a minimum; the others are at one, to rounding.
+
+    Until steps are close to their ``rounding`` errors, the objective must not rise above its value at the ``start``, and each
+    ``length`` must be less than half of that of the step ``before``.  The Hessians must be ``positive`` definite.
+    """
+    risen = (at.value > start * (1 + RISE)) & (before > FAR_OFF * rounding)
+    grown = length >= before / 2
+    diverging = grown & (length > rounding) & (before > 100 * FAR_OFF * rounding)
+    failed = ~at.finite | ~positive | risen | diverging
+    return failed, ~failed & ~grown
 
 
 def _damped_steps(
-    objective: SumOfSquares, point: Matrix, linear: Linear, free: Mask, d: Matrix, damping: Vector
+    objective: SumOfSquares, point: Matrix, linear: Linear, free: Mask, scale: Matrix, damping: Vector
 ) -> tuple[Matrix, Vector, Mask]:
     """Return the damped steps with their accelerations, the predicted decreases, and which steps can be used.
 
-    A step s solves ``(J'J + damping*d**2) s = -J'r``, where ``d``, of shape (B, n), are the scales of the parameters.  With the
+    A step s solves ``(J'J + damping*D**2) s = -J'r``, where D are the scales of the ``free`` parameters, of shape (B, n).  With the
     second derivative a of r along s, its acceleration solves the same equation with ``-J'a/2`` on the right (Transtrum and Sethna).
+    A step that cannot be used is not finite, or its acceleration is too long for a second-order expansion.
     """
     count, n = point.shape
+    # With u = D s, the step is the least-squares solution of (J/D) u = -r and sqrt(damping) u = 0.
     rows = np.zeros((count, 2 * n, n + 1))
-    rows[:, :n, :n] = linear.factor / d[:, None, :]
+    rows[:, :n, :n] = linear.factor / scale[:, None, :]
     rows[:, :n, n] = -linear.image
     rows[:, n:, :n] = np.sqrt(damping)[:, None, None] * np.eye(n)
     triangle = triangles(rows)[:, :n]
-    factor = triangle[:, :, :n]
-    scaled = upper_solve(factor, triangle[:, :, n])
-    predicted = 0.5 * np.einsum("bi,bi->b", scaled, damping[:, None] * scaled - linear.gradient / d)
-    second = objective.along(point, scaled / d) * free / d
+    factor, right = triangle[:, :, :n], triangle[:, :, n]
+    velocity = upper_solve(factor, right)  # u
+    predicted = 0.5 * np.einsum("bi,bi->b", velocity, damping[:, None] * velocity - linear.gradient / scale)
+    second = objective.along(point, velocity / scale) * free / scale  # J'a/D
     acceleration = -0.5 * upper_solve(factor, lower_solve(np.swapaxes(factor, 1, 2), second))
-    usable = 2 * np.linalg.norm(acceleration, axis=1) <= ACCELERATION * np.linalg.norm(scaled, axis=1)
-    step = (scaled + acceleration) / d
+    usable = 2 * np.linalg.norm(acceleration, axis=1) <= ACCELERATION * np.linalg.norm(velocity, axis=1)
+    step = (velocity + acceleration) / scale
     return step, predicted, usable & np.isfinite(step).all(1)
 
 
@@ -246,8 +278,8 @@ SMALL_OFFSET = 1e-6
 """The largest relative offset of a minimum."""
 ENOUGH_DIGITS = 8.0
 """The number of digits of all parameters that prove a minimum; without residuals, those of the vector of parameters."""
-NEIGHBOURS = (1.0, -1.0)
-"""The directions of a pattern of signs in which neighbouring points lie."""
+DISTANCE = 4.0
+"""The distance of neighbouring points in each parameter, in units in the last place."""
 SAFETY = 4.0
 """The factor of the measured effect of rounding."""
 
@@ -311,7 +343,7 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
         objective: the objectives.
         point: the points, of shape (B, n).
         box: the bounds.
-        patterns: the number of patterns of signs in which neighbouring points lie.
+        patterns: the number of patterns of signs in which neighbouring points lie; they show the effect of rounding.
     """
     with np.errstate(all="ignore"):
         linear, quadratic = objective.linear(point), objective.quadratic(point)
@@ -321,24 +353,36 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
         linear = linear.restricted(free)
         error = np.abs(step) + _rounding_of_minimum(objective, point, step, free, patterns)
         digits = np.clip(-np.log10(error / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
+        has_all_digits = np.where(free, digits >= ENOUGH_DIGITS, True).all(1)
+        certain = has_all_digits | _is_exact(linear.norms * free, point, error, quadratic.value)
         count = free.sum(1)
-        offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(objective.rows(point) - count, 1))
-        d = linear.norms * free
-        inexact = np.linalg.norm(np.column_stack([d * error, np.sqrt(2 * quadratic.value)]), axis=1)
-        has_no_residuals = inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(d * point, axis=1)
-        certain = np.where(free, digits >= ENOUGH_DIGITS, True).all(1) | has_no_residuals
+        freedom = objective.rows(point) - count
+        offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(freedom, 1))
         singular, directions = _singular_directions(linear)
     digits = np.where(free & (finite & positive)[:, None], digits, np.nan)
     return Optimality(linear, quadratic, free, step, digits, offset, certain, finite, positive, singular, directions)
 
 
+def _is_exact(scale: Matrix, point: Matrix, error: Matrix, value: Vector) -> Mask:
+    """Return which problems have residuals and errors of the parameters that are negligible, as for data without errors.
+
+    Both are measured relative to the norm of ``scale*point``; half the sum of the squares of the residuals is ``value``.
+    """
+    inexact = np.linalg.norm(np.column_stack([scale * error, np.sqrt(2 * value)]), axis=1)
+    return np.asarray(inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(scale * point, axis=1))
+
+
 def _rounding_of_minimum(objective: SumOfSquares, point: Matrix, step: Matrix, free: Mask, patterns: int) -> Matrix:
-    """Return how far minima ``point + step`` may be wrong by rounding, from Newton steps at neighbouring points; inf if unknown."""
+    """Return how far minima ``point + step`` may be wrong by rounding; inf if unknown.
+
+    Newton steps are taken at neighbouring points too, on both sides of the point in each pattern of signs of the parameters.
+    Without rounding, they would all lead to the same minimum.
+    """
     target = point + step
     result = np.spacing(np.abs(target))
-    for pattern, side in itertools.product(range(patterns), NEIGHBOURS):
+    for pattern, side in itertools.product(range(patterns), (1.0, -1.0)):
         signs = np.where(np.arange(point.shape[1]) >> pattern & 1, -side, side)  # + - + - ..., + + - - ..., and so on
-        near = point + free * signs * 4 * np.spacing(np.abs(point))
+        near = point + free * signs * DISTANCE * np.spacing(np.abs(point))
         quadratic = objective.quadratic(near)
         near_step, _, positive = quadratic.newton_steps(free)
         distance = SAFETY * np.abs(near + near_step - target)
@@ -347,7 +391,10 @@ def _rounding_of_minimum(objective: SumOfSquares, point: Matrix, step: Matrix, f
 
 
 def _singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
-    """Return the singular values of the column-scaled Jacobians, 0 if not finite, and their directions as rows of changes."""
+    """Return the singular values of the column-scaled Jacobians, 0 if not finite, and the right singular vectors.
+
+    The vectors are rows, as changes of the parameters: the columns are not scaled any more.
+    """
     norms = linear.norms
     scaled = np.where(linear.finite[:, None, None], linear.scaled, 0.0)
     _, singular, vectors = np.linalg.svd(scaled)

@@ -45,24 +45,30 @@ class Reduced(SumOfSquares):
 
     def __init__(self, model: Model, own: Model, sizes: Indices, start: Matrix, box: Box, scale: Vector | None = None) -> None:
         super().__init__(model, scale)
-        self._all = SumOfSquares(model, scale, None, sizes)
+        self._all = SumOfSquares(model, scale, None, sizes)  # as functions of all k + s parameters
         self._own_model, self._box = own, box
-        self._start, self._own = start, start
-        self._values = np.full(len(sizes), np.inf)
+        self._start, self._least = start, np.inf  # the own parameters at the best point so far, and the sum there
+        # The last minimum over the own parameters: the shared ones, as bytes, the own ones, and half the sums of squares.
         self._at: bytes | None = None
-        self._least = np.inf
+        self._own = start
+        self._values = np.full(len(sizes), np.inf)
 
     def own(self, p: Matrix) -> Matrix:
-        """Return the own parameters of the blocks at the minimum for shared ones, and keep them; the start if one is infinite."""
-        if self._at != p.tobytes():
-            self.evaluations += 1
-            end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
-            if (end.ended == NOT_FINITE).any():
-                self._values = np.full(len(self._start), np.inf)
-                return self._start
-            self._values, self._own, self._at = end.value, end.point, p.tobytes()
-            if self._values.sum() <= self._least:
-                self._start, self._least = self._own, float(self._values.sum())
+        """Return the own parameters of the blocks at the minimum for shared ones, of shape (B, k); their start if one is infinite.
+
+        The last minimum is kept, because other methods ask for it at the same point.  The next search starts at the best one.
+        """
+        if self._at == p.tobytes():
+            return self._own
+        self.evaluations += 1
+        end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
+        if (end.ended == NOT_FINITE).any():
+            self._values = np.full(len(self._start), np.inf)
+            return self._start
+        self._values, self._own, self._at = end.value, end.point, p.tobytes()
+        total = float(self._values.sum())
+        if total <= self._least:
+            self._start, self._least = self._own, total
         return self._own
 
     def values(self, p: Matrix) -> Vector:
@@ -102,20 +108,24 @@ class Reduced(SumOfSquares):
         return np.zeros_like(p)
 
     def quadratic(self, p: Matrix) -> Quadratic:
-        """Return the objective with its exact derivatives, by Schur complements; nan if that of a block is not at a minimum."""
+        """Return the objective with its exact derivatives; the derivatives are nan if a block is not at a minimum.
+
+        With the derivatives g and H of a block by its own (o) and the shared parameters (s), its Hessian is the Schur complement
+        ``Hss - Hso inv(Hoo) Hos``, and its gradient ``gs - Hso inv(Hoo) go``.
+        """
         own = self.own(p)
         k, s = own.shape[1], p.shape[1]
         at = self._all.quadratic(_joined(own, p))
         free = self._box.free(own, at.gradient[:, :k])
-        pairs = free[:, :, None] & free[:, None, :]
-        lower, positive = cholesky(np.where(pairs, at.hessian[:, :k, :k], np.eye(k)))
+        are_free = free[:, :, None] & free[:, None, :]
+        lower, positive = cholesky(np.where(are_free, at.hessian[:, :k, :k], np.eye(k)))
         value = at.value.sum(keepdims=True)
         if not positive.all():
             return Quadratic(value, np.full((1, s), np.nan), np.full((1, s, s), np.nan))
-        half = lower_solve(lower, at.hessian[:, :k, k:] * free[:, :, None])
-        rest = lower_solve(lower, at.gradient[:, :k] * free)
-        gradient = at.gradient[:, k:].sum(0) - np.einsum("bks,bk->s", half, rest)
-        hessian = at.hessian[:, k:, k:].sum(0) - np.einsum("bks,bkt->st", half, half)
+        half_hessian = lower_solve(lower, at.hessian[:, :k, k:] * free[:, :, None])  # with L L' = Hoo: inv(L) Hos
+        half_gradient = lower_solve(lower, at.gradient[:, :k] * free)
+        gradient = at.gradient[:, k:].sum(0) - np.einsum("bks,bk->s", half_hessian, half_gradient)
+        hessian = at.hessian[:, k:, k:].sum(0) - np.einsum("bks,bkt->st", half_hessian, half_hessian)
         return Quadratic(value, gradient[None], hessian[None])
 
     def eliminated(self, p: Matrix) -> tuple[Stack, Stack, Stack]:
@@ -133,11 +143,12 @@ class Reduced(SumOfSquares):
         free[:, :k] = self._box.free(own, linear.gradient[:, :k])
         linear = linear.restricted(free)
         left = np.zeros((len(own), s + 1, s + 1))
-        left[:, :-1, :-1] = linear.factor[:, k:, k:]
-        left[:, :-1, -1] = linear.image[:, k:]
-        left[:, -1, -1] = linear.rest
-        norms, whole_norms = (np.linalg.norm(columns, axis=(0, 1)) for columns in (left[:, :, :-1], linear.factor[:, :, k:]))
-        left[:, :, :-1][:, :, norms <= SINGULAR * whole_norms] = 0.0
+        left[:, :s, :s] = linear.factor[:, k:, k:]
+        left[:, :s, s] = linear.image[:, k:]
+        left[:, s, s] = linear.rest
+        norms_left = np.linalg.norm(left[:, :, :s], axis=(0, 1))
+        norms_before = np.linalg.norm(linear.factor[:, :, k:], axis=(0, 1))
+        left[:, :, np.flatnonzero(norms_left <= SINGULAR * norms_before)] = 0.0
         return linear.factor[:, :k, :k], linear.factor[:, :k, k:], left
 
     def joined(self, p: Matrix) -> Matrix:
@@ -147,26 +158,29 @@ class Reduced(SumOfSquares):
     def covariances(self, p: Matrix, matrix: Matrix, variance: float) -> Stack:
         """Return the covariance matrices of the own and the shared parameters of each block, of shape (B, k + s, k + s).
 
+        Those of the shared parameters are propagated to the own ones, to which the variance at fixed shared ones is added.
+
         Args:
             p: the shared parameters at the minimum, of shape (1, s).
             matrix: their covariance matrix; nan for a parameter at a bound, as in the result.
             variance: the variance of a weighted residual.
         """
-        (factors, coefficients, _), free = self.eliminated(p), self.free(p)
-        k = free.shape[1]
+        factors, coefficients, _ = self.eliminated(p)
+        free = self.free(p)
+        count, k = free.shape
         known = np.isfinite(np.diag(matrix))
         shared = np.where(known[:, None] & known, matrix, 0.0)
         inverse = np.linalg.inv(factors)
         own_by_shared = -inverse @ coefficients  # the derivatives of the own parameters at the minimum
-        all_by_shared = np.concatenate([own_by_shared, np.tile(np.eye(len(shared)), (len(free), 1, 1))], axis=1)
+        all_by_shared = np.concatenate([own_by_shared, np.tile(np.eye(len(shared)), (count, 1, 1))], axis=1)
         result = all_by_shared @ shared @ np.swapaxes(all_by_shared, 1, 2)
         result[:, :k, :k] += inverse @ np.swapaxes(inverse, 1, 2) * variance
-        is_known = np.hstack([free, np.tile(known, (len(free), 1))])
+        is_known = np.hstack([free, np.tile(known, (count, 1))])
         return np.where(is_known[:, :, None] & is_known[:, None, :], result, np.nan)
 
     def _blocks_at(self, p: Matrix) -> SumOfSquares:
         """Return the problems of the own parameters at given shared ones, which become columns of equal numbers."""
-        names = self.model.parameters[len(self.model.parameters) - p.shape[1] :]
+        names = self.model.parameters[len(self._own_model.parameters) :]  # of the shared ones
         shared = {name: np.broadcast_to(value, (self.model.rows,)) for name, value in zip(names, p[0], strict=True)}
         model = self._own_model.with_columns({**self._own_model.columns, **shared})
         return SumOfSquares(model, self.scale, None, self._all.sizes)
@@ -176,35 +190,41 @@ def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, V
     """Return the sum of squares of a model at the best values of the columns that have errors (orthogonal distance regression).
 
     Each number ``x`` of such a column becomes an unknown ``X`` with the additional residual ``(X - x)/sigma_x``.  A row becomes a
-    block of rows, one for each of these residuals and one for that of the model.
+    block of k + 1 rows, one for each of these k residuals and one for that of the model.  All rows have one formula, the sum of all
+    residuals, each times a column of factors, of which only that of the own residual of a row is not 0.
 
     Args:
         model: the residuals.
         scale: the factor of each residual; ``None`` for 1.
         errors: the standard deviations of the columns that have errors: N numbers each.
     """
-    count, k, mark = model.rows, len(errors), "_" * len(model.source)  # no name of the source is longer
-    factors = np.zeros((count, k + 1, k + 1))  # in each row of a block, only the factor of its own residual is not 0
-    np.einsum("bii->bi", factors)[:, :k] = 1 / np.column_stack([*errors.values()])
+    count, k = model.rows, len(errors)
+    mark = "_" * len(model.source)  # the end of new names: no name of the source is longer
+    factors = np.zeros((count, k + 1, k + 1))  # by block, row and residual
+    for i, sigma in enumerate(errors.values()):
+        factors[:, i, i] = 1 / sigma
     factors[:, k, k] = 1.0 if scale is None else scale
-    measured = {name: model.columns[name] for name in errors}
-    columns = {name if name not in errors else f"{name}{mark}": column for name, column in model.columns.items()}
-    columns = {name: np.repeat(column, k + 1) for name, column in columns.items()}
+    columns = {f"{name}{mark}" if name in errors else name: np.repeat(column, k + 1) for name, column in model.columns.items()}
     columns |= {f"f{i}{mark}": factors[:, :, i].ravel() for i in range(k + 1)}
     tree = _with_terms_of_errors(model.tree, [*errors], mark)
     of_all_parameters = Model(model.source, tree, [*errors, *model.parameters], columns, model.constants)
     shared_columns = {name: np.zeros(of_all_parameters.rows) for name in model.parameters}  # to be set at each point
     of_unknowns = of_all_parameters.retraced([*errors], {**columns, **shared_columns})
+    measured = np.column_stack([model.columns[name] for name in errors])
     box = Box(np.full(k, -np.inf), np.full(k, np.inf))
-    return Reduced(of_all_parameters, of_unknowns, np.full(count, k + 1), np.column_stack([*measured.values()]), box)
+    return Reduced(of_all_parameters, of_unknowns, np.full(count, k + 1), measured, box)
 
 
 def _with_terms_of_errors(tree: Syntax, names: list[str], mark: str) -> Syntax:
-    """Return the program of ``f0*(X0 - x0) + ... + fk*r``, with the residual r of a program; names of x and f end in ``mark``."""
+    """Return the program of ``f0*(X0 - x0) + ... + fk*r``, with the residual r of a program.
+
+    The unknowns X have the names of the columns with errors; names of measured values x and of factors f end in ``mark``.
+    """
     terms = [f"f{i}{mark}*({name} - {name}{mark})" for i, name in enumerate(names)]
     assignment, total = parse(f"r{mark} = 0; f{len(names)}{mark}*r{mark} + {' + '.join(terms)}").children
-    *definitions, residual = tree.children  # which replaces the 0 of the assignment
-    definitions.append(assignment.with_children([assignment.children[0], residual]))
+    *definitions, residual = tree.children
+    target, _ = assignment.children
+    definitions.append(assignment.with_children([target, residual]))
     return tree.with_children([*definitions, total])
 
 

@@ -76,7 +76,8 @@ class Linear(NamedTuple):
         if free.all():
             return self
         n = free.shape[1]
-        rows = np.zeros((len(free), 2 * n + 1, n + 1))
+        # The columns are those of the n parameters and the residuals; the rows are the factor, the rest, and the unit vectors.
+        rows = np.zeros((len(free), n + 1 + n, n + 1))
         rows[:, :n, :n] = self.factor * free[:, None, :]
         rows[:, :n, n] = self.image
         rows[:, n, n] = self.rest
@@ -102,15 +103,23 @@ class Quadratic(NamedTuple):
         """Whether all numbers of a function are finite."""
         return np.asarray(np.isfinite(self.value + self.gradient.sum(1) + self.hessian.sum((1, 2))))
 
+    @property
+    def scale(self) -> Matrix:
+        """The roots of the absolute second derivatives by single parameters, of shape (B, n)."""
+        return np.asarray(np.sqrt(np.abs(np.einsum("bii->bi", self.hessian))))
+
     def newton_steps(self, free: Mask) -> tuple[Matrix, Vector, Mask]:
-        """Return the Newton steps of the free parameters, their norms in the metric of the Hessian, and where it is positive."""
+        """Return Newton steps s with ``H s = -g``, their norms ``sqrt(s'H s)``, and where the Hessian H is positive definite.
+
+        Parameters that are not free stay; their rows and columns of H are those of the identity matrix.
+        """
         gradient = np.where(free, self.gradient, 0.0)
         hessian = np.where(free[:, :, None] & free[:, None, :], self.hessian, np.eye(free.shape[1]))
         diagonal = np.einsum("bii->bi", hessian)
-        d = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        lower, positive = cholesky(hessian / (d[:, :, None] * d[:, None, :]))
-        half = lower_solve(lower, -gradient / d)
-        step = upper_solve(np.swapaxes(lower, 1, 2), half) / d
+        scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # which makes the diagonal 1, so that pivots are comparable
+        lower, positive = cholesky(hessian / (scale[:, :, None] * scale[:, None, :]))
+        half = lower_solve(lower, -gradient / scale)
+        step = upper_solve(np.swapaxes(lower, 1, 2), half) / scale
         return step, np.linalg.norm(half, axis=1), positive & (diagonal > 0).all(1)
 
 
@@ -147,7 +156,10 @@ def triangles(stack: Stack) -> Stack:
 
 
 def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
-    """Return the Cholesky factors of matrices, of shape (B, n, n), and which are positive definite; the others have factor 1."""
+    """Return the lower Cholesky factors of matrices, of shape (B, n, n), and which matrices are positive definite.
+
+    The factor of a matrix that is not positive definite is the identity matrix.
+    """
     n = matrices.shape[1]
     lower = np.zeros_like(matrices)
     positive = np.ones(len(matrices), bool)
@@ -171,11 +183,11 @@ def upper_solve(upper: Stack, right: Stack) -> Stack:
 
 
 def lower_solve(lower: Stack, right: Stack) -> Stack:
-    """Return the solutions of systems with lower triangular matrices; see ``upper_solve``."""
+    """Return the solutions of systems with lower triangular matrices by forward substitution; see ``upper_solve``."""
     solution = np.zeros_like(right)
-    with_axes = (slice(None), *[None] * (right.ndim - 2))
     with np.errstate(all="ignore"):
         for i in range(right.shape[1]):
             known = np.einsum("bj,bj...->b...", lower[:, i, :i], solution[:, :i])
-            solution[:, i] = (right[:, i] - known) / lower[:, i, i][with_axes]
+            pivots = lower[:, i, i].reshape(-1, *[1] * (right.ndim - 2))  # one for all m right sides of a matrix
+            solution[:, i] = (right[:, i] - known) / pivots
     return solution

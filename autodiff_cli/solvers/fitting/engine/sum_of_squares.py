@@ -57,36 +57,47 @@ class SumOfSquares:
         value: Vector = np.zeros(len(p))
 
         def weighted_blocks() -> Iterator[Matrix]:
+            """Yield each block of derivatives and residuals, and add its part of the value, so that one pass computes both."""
             for block in self.blocks("jacobian", p):
-                value[:] += self._sums(self.loss.value(block[-1]))
-                yield block if self.loss.plain else block * np.sqrt(self.loss.weight(block[-1]))
+                u = block[-1]
+                value[:] += self._sums(self.loss.value(u))
+                yield block if self.loss.plain else block * np.sqrt(self.loss.weight(u))
 
         if self._single:
-            return split(triangle((block.T for block in weighted_blocks()), p.shape[1] + 1)[None], value)
-        (rows,) = weighted_blocks()
-        return split(self._triangles(rows), value)
+            factors = triangle((block.T for block in weighted_blocks()), p.shape[1] + 1)[None]
+        else:
+            (rows,) = weighted_blocks()
+            factors = self._triangles(rows)
+        return split(factors, value)
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
-        """Return J'a of each problem, where a is the second derivative of the residuals in the direction of the problem."""
+        """Return J'a of each problem, where a is the second derivative of the residuals in the direction of the problem.
+
+        Both have the weights of the loss.
+        """
         total = np.zeros_like(p)
         for block in self.blocks("along", p, direction):
-            second = block[-1] if self.loss.plain else block[-1] * self.loss.weight(block[-2])
-            total += self._sums(block[:-2] * second).T
+            slopes, u, second = block[:-2], block[-2], block[-1]
+            weighted = second if self.loss.plain else second * self.loss.weight(u)
+            total += self._sums(slopes * weighted).T
         return total
 
     def quadratic(self, p: Matrix) -> Quadratic:
-        """Return the sums at a point of shape (B, n) with their exact derivatives."""
+        """Return the sums at a point of shape (B, n) with their exact derivatives.
+
+        With slopes ``u_i`` of a residual u, the second derivatives of its loss are ``loss''(u)*u_i*u_j + loss'(u)*u_ij``.
+        """
         n = p.shape[1]
         value, gradient, hessian = np.zeros(len(p)), np.zeros_like(p), np.zeros((len(p), n, n))
         for block in self.blocks("second", p):
-            slopes, u = block[:n], block[n]
+            slopes, u, triangle_rows = block[:n], block[n], block[n + 1 :]
             first = self.loss.first(u)
             value += self._sums(self.loss.value(u))
             gradient += self._sums(slopes * first).T
             weighted = slopes if self.loss.plain else slopes * self.loss.second(u)
-            for i, start in enumerate(n + 1 + np.cumsum(np.arange(n))):  # the second derivatives are a triangle, row by row
-                below = slopes[i] * weighted[: i + 1] + block[start : start + i + 1] * first
-                hessian[:, i, : i + 1] += self._sums(below).T
+            for i, start in enumerate(np.cumsum(np.arange(n))):  # row i of the triangle has i + 1 entries
+                second = triangle_rows[start : start + i + 1]
+                hessian[:, i, : i + 1] += self._sums(slopes[i] * weighted[: i + 1] + second * first).T
         hessian = hessian + np.swapaxes(np.tril(hessian, -1), 1, 2)
         return Quadratic(value, gradient, hessian)
 
@@ -103,22 +114,25 @@ class SumOfSquares:
         return np.asarray(sum(self._sums(block[0] ** 2) for block in self.blocks("values", p)))
 
     def scores(self, p: Matrix) -> Stack:
-        """Return the sums of the products of the derivatives of the loss with respect to the parameters, of shape (B, n, n)."""
+        """Return the sums over rows of ``g g'``, where g is the gradient of the loss of a row, of shape (B, n, n)."""
         n = p.shape[1]
         total = np.zeros((len(p), n, n))
         for block in self.blocks("jacobian", p):
-            first = block[:-1] * self.loss.first(block[-1])
-            total += np.stack([self._sums(row * first).T for row in first], axis=1)
+            slopes, u = block[:-1], block[-1]
+            gradients = slopes * self.loss.first(u)
+            total += np.stack([self._sums(entries * gradients).T for entries in gradients], axis=1)
         return total
 
     def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
-        """Yield the results of ``Model.blocks`` times the scale of each row, for ranges of rows, or for all rows of a batch."""
+        """Yield the results of ``Model.blocks`` times the scale of each row.
+
+        A block has a range of rows if there is a single problem, so that memory is limited; otherwise the only block has all rows.
+        """
         self.evaluations += 1
-        point, along = self._in_rows(p), None if direction is None else self._in_rows(direction)
-        blocks = (
-            block if self.scale is None else block * self.scale[rows] for rows, block in self.model.blocks(kind, point, along)
-        )
-        return blocks if self._single else iter([np.concatenate(list(blocks), axis=1)])
+        along = None if direction is None else self._in_rows(direction)
+        blocks = self.model.blocks(kind, self._in_rows(p), along)
+        scaled = (block if self.scale is None else block * self.scale[rows] for rows, block in blocks)
+        return scaled if self._single else iter([np.concatenate(list(scaled), axis=1)])
 
     def _in_rows(self, p: Matrix) -> Matrix:
         """Return numbers for each problem, of shape (B, n), as columns for its rows, of shape (n, N); n numbers if it is single."""
@@ -132,15 +146,18 @@ class SumOfSquares:
             return np.add.reduceat(rows, self._starts, axis=-1)
 
     def _triangles(self, rows: Matrix) -> Stack:
-        """Return the triangular factor of the rows of each problem, of shape (B, c, c); small problems of one size go together."""
+        """Return the triangular factor of each problem, of shape (B, c, c), from c results of all N rows, of shape (c, N).
+
+        Small problems of one size are factorised together.
+        """
         count = len(rows)
         table = rows.T
         factors = np.zeros((len(self.sizes), count, count))
         for size in np.unique(self.sizes).tolist():
             problems = np.flatnonzero(self.sizes == size)
-            places = self._starts[problems, None] + np.arange(size)
+            places = self._starts[problems, None] + np.arange(size)  # the rows of each of these problems
             if size * count > SMALL:
-                factors[problems] = [triangle([table[numbers]], count) for numbers in places]
+                factors[problems] = [triangle([table[rows_of_one]], count) for rows_of_one in places]
             else:
                 factors[problems, : min(size, count)] = triangles(table[places])
         return factors
