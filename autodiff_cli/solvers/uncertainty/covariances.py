@@ -77,29 +77,39 @@ def covariance(source: Covariance) -> Estimates:
 
 
 def _from_object(document: Mapping[str, Any]) -> Estimates:
-    """Return the estimates in the JSON object of ``fit`` or ``propagate``, or in a table ``{"a": {"a": 1}}``, or under its key."""
+    """Return the estimates in the JSON object of ``fit`` or ``propagate``, or in a table ``{"a": {"a": 1}}``.
+
+    The table may also be the entry ``covariance`` of an object, beside which there may be ``values``.
+    """
     if "parameters" in document:
         return _from_fit(document)
     if document.get("command") == "propagate":
-        outputs = document.get("outputs") or [{"name": document["expression"], **document}]  # the object is a single output
-        table = document.get("covariance") or {output["name"]: {output["name"]: float(output["u"]) ** 2} for output in outputs}
-        dof = {output["name"]: math.inf if output["dof"] is None else float(output["dof"]) for output in outputs}
-        return _from_table(table, {output["name"]: float(output["value"]) for output in outputs}, dof)
-    table = document.get("covariance", document)
-    values = document.get("values", {}) if "covariance" in document else {}
-    return _from_table(table, {name: float(value) for name, value in values.items()}, {})
+        return _from_propagation(document)
+    if "covariance" not in document:
+        return _from_table(document, {}, {})
+    values = document.get("values", {})
+    return _from_table(document["covariance"], {name: float(value) for name, value in values.items()}, {})
+
+
+def _from_propagation(document: Mapping[str, Any]) -> Estimates:
+    """Return the outputs of ``propagate``; the object of a single output has its entries and no covariance matrix."""
+    outputs = document.get("outputs") or [{"name": document["expression"], **document}]
+    table = document.get("covariance") or {output["name"]: {output["name"]: float(output["u"]) ** 2} for output in outputs}
+    dof = {output["name"]: math.inf if output["dof"] is None else float(output["dof"]) for output in outputs}
+    return _from_table(table, {output["name"]: float(output["value"]) for output in outputs}, dof)
 
 
 def _from_fit(document: Mapping[str, Any]) -> Estimates:
-    """Return the parameters of a fit; those that are fixed have no uncertainty, and those that are tied are left out."""
+    """Return the parameters of a fit; those that are fixed have no uncertainty, and those that are tied are left out.
+
+    A tied parameter is computed from others: it has a standard error, but is not in the covariance matrix.
+    """
     if not document.get("converged", True):
         raise NotSolved("the fit is not verified, so its covariances cannot be used", hint="run the fit alone to see the reason")
-    table = document["covariance"]
-    values = {
-        name: float(record["value"])
-        for name, record in document["parameters"].items()
-        if name in table or record.get("fixed") or not record.get("std_error")
-    }
+    table, parameters = document["covariance"], document["parameters"]
+    varying = {name for name, record in parameters.items() if record.get("std_error") and not record.get("fixed")}
+    tied = varying - table.keys()
+    values = {name: float(record["value"]) for name, record in parameters.items() if name not in tied}
     # Standard deviations of the data give known covariances; otherwise the residuals estimate them.
     dof = math.inf if document.get("errors_from") == "sigma" else float(document["residual"]["dof"])
     return _from_table(table, values, dict.fromkeys(table, dof))

@@ -25,6 +25,7 @@ _ALIASES = {
 _PARAMETERS = {"t": "9", "ctrap": "0.1"}
 """The distributions with a parameter, each with an example of it."""
 _WORD = re.compile(r"(.*?)\s+([^\W\d_]\w*)(?::(\S+))?$", re.DOTALL)
+"""A number and the name of a distribution, to which a parameter may be added after a colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,14 @@ class Distribution:
     @property
     def excess(self) -> float:
         """The fourth moment divided by ``u**4``, minus 3; ``t`` counts as a normal distribution whose ``u`` is estimated."""
-        if self.kind == "ctrap":
-            w, d = self.size, self.error
-            return (w**4 + 2 * w**2 * d**2 + d**4 / 5) / 5 / self.u**4 - 3 if self.u else 0.0
-        return _SHAPES[self.kind].excess
+        if self.kind != "ctrap":
+            return _SHAPES[self.kind].excess
+        if self.u == 0:
+            return 0.0
+        # A rectangle of half-width a has the moment a**4/5, and a is uniform between w - d and w + d.
+        w, d = self.size, self.error
+        mean_of_fourth_power = w**4 + 2 * w**2 * d**2 + d**4 / 5
+        return mean_of_fourth_power / 5 / self.u**4 - 3
 
     def draw(self, generator: np.random.Generator, count: int) -> Vector:
         """Return random numbers from the distribution."""
@@ -92,10 +97,10 @@ def split_distribution(text: str) -> tuple[str, Distribution]:
     Raises:
         UsageError: if the distribution does not exist, or its parameter is missing or not positive.
     """
-    matched = _WORD.match(text)
-    if matched is None:
+    match = _WORD.match(text)
+    if match is None:
         return text, Distribution()
-    number, word, argument = matched.groups()
+    number, word, argument = match.groups()
     kind = _ALIASES.get(word.lower())
     if kind is None:
         hint = suggestion(word, _ALIASES) or f"use {listed(('normal', 't:9', 'rect', 'triangle', 'arcsine', 'ctrap:0.1'), 'or')}"

@@ -63,15 +63,18 @@ class Joint(NamedTuple):
 
     @property
     def groups(self) -> list[list[int]]:
-        """The quantities in groups that are not correlated with each other; the groups are in order of their first quantity."""
+        """The numbers of the quantities, in groups that are not correlated with each other, in order of their first quantities.
+
+        They are the connected components of the graph of correlations, found by breadth-first search.
+        """
         rest = list(range(len(self.x)))
         result = []
         while rest:
-            group = last = [rest.pop(0)]
-            while last:  # those that are correlated with the last ones
-                last = [j for j in rest if any(self.correlation[i, j] for i in last)]
-                rest = [j for j in rest if j not in last]
-                group = [*group, *last]
+            group = newest = [rest.pop(0)]
+            while newest:
+                newest = [j for j in rest if any(self.correlation[i, j] for i in newest)]
+                rest = [j for j in rest if j not in newest]
+                group = [*group, *newest]
             result.append(sorted(group))
         return result
 
@@ -130,10 +133,11 @@ def _known_correlations(labels: Sequence[str], known: Estimates) -> Matrix:
     matrix = np.eye(len(labels))
     part = known.restricted(labels)
     places = [labels.index(name) for name in part.names]
-    sizes = np.sqrt(np.diag(part.matrix))
-    products = sizes[:, None] * sizes
-    correlations = np.divide(part.matrix, products, out=np.eye(len(places)), where=products > 0)
-    matrix[np.ix_(places, places)] = (correlations + correlations.T) / 2
+    deviations = np.sqrt(np.diag(part.matrix))
+    products = deviations[:, None] * deviations
+    uncorrelated = np.eye(len(places))  # stays for a variance of 0
+    correlations = np.divide(part.matrix, products, out=uncorrelated, where=products > 0)
+    matrix[np.ix_(places, places)] = (correlations + correlations.T) / 2  # symmetric in spite of rounding
     return matrix
 
 
@@ -146,28 +150,33 @@ def correlation_matrix(
         labels: the name of each quantity.
         uncertain: the names of the quantities with an uncertainty.
         corr: the correlation coefficients.
-        start: a correlation matrix to which the coefficients are added; the identity matrix by default.
+        start: a correlation matrix to which the coefficients are added, and which stays; the identity matrix by default.
 
     Raises:
         UnknownName, UsageError: see ``joint_distribution``.
     """
     matrix = np.eye(len(labels)) if start is None else start.copy()
     for key, coefficient in corr.items():
-        pair = tuple(name.strip() for name in key.split(",")) if isinstance(key, str) else key
-        i, j = (_place(name, labels, uncertain) for name in pair)
+        first, second = (name.strip() for name in key.split(",")) if isinstance(key, str) else key
+        i, j = _place(first, labels, uncertain), _place(second, labels, uncertain)
         if i == j or not -1 <= coefficient <= 1:
-            what = "itself" if i == j else f"{pair[1]} is not between -1 and 1: {coefficient}"
-            raise UsageError(f"the correlation of {pair[0]} and {what}", hint=f"write {setting('corr', 'L,T=0.3')}")
+            what = "itself" if i == j else f"{second} is not between -1 and 1: {coefficient}"
+            raise UsageError(f"the correlation of {first} and {what}", hint=f"write {setting('corr', 'L,T=0.3')}")
         if matrix[i, j]:
-            message = f"the correlation of {pair[0]} and {pair[1]} is stated twice"
+            message = f"the correlation of {first} and {second} is stated twice"
             raise UsageError(message, hint=f"state it in {setting('corr')} or in {setting('cov')}")
         matrix[i, j] = matrix[j, i] = coefficient
+    _check_semidefinite(matrix)
+    return matrix
+
+
+def _check_semidefinite(matrix: Matrix) -> None:
+    """Raise an error if a correlation matrix has a negative eigenvalue that is not due to rounding."""
     least = float(np.linalg.eigvalsh(matrix)[0]) if len(matrix) else 0.0
     if not least >= -_ROUNDING * len(matrix):
         message = f"no distribution has these correlations: the correlation matrix has the negative eigenvalue {least:.3g}"
         hint = "the matrix must be positive semidefinite: check the signs, and state the correlations of all pairs"
         raise UsageError(message, hint=hint)
-    return matrix
 
 
 def _place(name: str, labels: Sequence[str], uncertain: Collection[str]) -> int:

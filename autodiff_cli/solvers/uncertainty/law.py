@@ -39,40 +39,60 @@ def second_order(
         gradient: the first derivatives, of shape (n, N).
         hessian: the second derivatives, of shape (n, n, N).
         third: the third derivatives ``f_jkl`` contracted with R, of shape (n, N); ``None`` to leave their terms out.
-        cubes: the derivatives ``f_jjj``, of shape (n, N).
+        cubes: the derivatives ``f_jjj``, of shape (n, N); ``None`` exactly if ``third`` is.
         correlation: the correlation matrix.
         excess: the fourth moment of each quantity divided by ``u**4``, minus 3.
     """
-    product = np.einsum("ij,jkr->ikr", correlation, hessian)
-    variance = np.einsum("ijr,jir->r", product, product) / 2 + np.einsum("i,iir->r", excess, hessian**2) / 4
+    product = np.einsum("ij,jkr->ikr", correlation, hessian)  # R H
+    shift = np.einsum("iir->r", product) / 2
+    variance = np.einsum("ijr,jir->r", product, product) / 2
+    variance += np.einsum("i,iir->r", excess, hessian**2) / 4
     if third is not None and cubes is not None:
-        variance += np.einsum("ir,ij,jr->r", gradient, correlation, third) + np.einsum("i,ir,ir->r", excess, gradient, cubes) / 3
-    return np.einsum("iir->r", product) / 2, variance
+        normal = np.einsum("ir,ij,jr->r", gradient, correlation, third)
+        variance += normal + np.einsum("i,ir,ir->r", excess, gradient, cubes) / 3
+    return shift, variance
 
 
 def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vector, has_third: bool = True) -> tuple[Vector, Vector]:
     """Return ``second_order`` of element i of the results, for one row; without ``has_third``, third derivatives are left out."""
     u = joint.u[:, None]
-    third, cubes = np.zeros_like(u), np.zeros_like(u)
-    for group in joint.groups if has_third else ():
-        for column in joint.root(group).T if u[group].any() else ():  # their sum is contracted with the correlation matrix
-            direction = np.zeros(len(u))
-            direction[group] = u[group, 0] * column
-            slopes = system.third(joint.x, direction)[i][:, None] * u
-            third += slopes
-            cubes[group[0]] = slopes[group[0]]  # only quantities without correlations have an excess
+    third, cubes = _third_derivatives(system, joint, i) if has_third else (np.zeros_like(u), np.zeros_like(u))
     hessian = system.hessian(joint.x, np.eye(system.count)[i])[:, :, None] * u[:, None] * u
     return second_order(gradient[:, None] * u, hessian, third, cubes, joint.correlation, joint.excess)
 
 
+def _third_derivatives(system: System, joint: Joint, i: int) -> tuple[Matrix, Matrix]:
+    """Return ``third`` and ``cubes``, see ``second_order``, of element i of the results, each of shape (n, 1).
+
+    The correlation matrix R of a group is the sum of ``v v'`` over the columns v of its root.  So the contraction of third
+    derivatives with R is the sum of their products with each direction v twice; no array of all third derivatives is needed.
+    """
+    u = joint.u[:, None]
+    third, cubes = np.zeros_like(u), np.zeros_like(u)
+    for group in joint.groups:
+        if not u[group].any():
+            continue
+        for column in joint.root(group).T:
+            direction = np.zeros(len(u))
+            direction[group] = u[group, 0] * column
+            slopes = system.third(joint.x, direction)[i][:, None] * u
+            third += slopes
+            cubes[group[0]] = slopes[group[0]]  # needed for groups of one only: correlated quantities have no excess
+    return third, cubes
+
+
 def effective_dof(joint: Joint, gradient: Vector) -> float:
-    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch-Satterthwaite); nan if they differ in a group, inf if none has any."""
+    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i of correlated quantities (Welch-Satterthwaite).
+
+    It is nan if the degrees of freedom in a group differ, and inf if all are infinite.
+    """
     covariance = joint.covariance
     total = float(gradient @ covariance @ gradient)
     divisor = 0.0
     for group in joint.groups:
         variance = float(gradient[group] @ covariance[np.ix_(group, group)] @ gradient[group])
-        freedoms = {joint.distributions[j].dof for j in group if gradient[j] and joint.distributions[j].size}
+        contributing = [joint.distributions[j] for j in group if gradient[j] and joint.distributions[j].size]
+        freedoms = {spread.dof for spread in contributing}
         if len(freedoms) > 1:
             return math.nan
         divisor += sum(variance**2 / dof for dof in freedoms)

@@ -43,25 +43,33 @@ class Sample(NamedTuple):
     trials: int
 
     def summary(self, level: float) -> Record:
-        """Return the mean, the standard deviation, and the symmetric and the shortest interval with a probability."""
+        """Return the mean, the standard deviation, and the symmetric and the shortest interval with the probability ``level``.
+
+        Both intervals reach from one of the sorted values to the value that is ``steps`` places later: JCGM 101:2008, 7.7.
+        """
         size = len(self.values)
-        within = min(max(round(level * size), 1), size - 1)  # the number of steps between values in an interval
-        symmetric = (size - within) // 2
-        shortest = int(np.argmin(self.values[within:] - self.values[: size - within]))
+        steps = min(max(round(level * size), 1), size - 1)
+        first = (size - steps) // 2
+        lengths = self.values[steps:] - self.values[: size - steps]
+        shortest = int(np.argmin(lengths))
         exponent = int(np.frexp(np.max(np.abs(self.values)))[1])
         scaled = np.ldexp(self.values, -exponent)  # squares and sums of the values may be too large for floating-point numbers
         return {
             "mean": float(np.ldexp(np.mean(scaled), exponent)),
             "u": float(np.ldexp(np.std(scaled, ddof=1), exponent)),
-            "interval": [float(self.values[symmetric]), float(self.values[min(symmetric + within, size - 1)])],
-            "shortest": [float(self.values[shortest]), float(self.values[shortest + within])],
+            "interval": [float(self.values[first]), float(self.values[min(first + steps, size - 1)])],
+            "shortest": [float(self.values[shortest]), float(self.values[shortest + steps])],
         }
 
     def error(self, probability: float) -> float:
-        """Return the standard error of a quantile, from the values that are one standard deviation of its rank away."""
+        """Return the standard error of a quantile.
+
+        The number of values below it has a binomial distribution: half the distance of the values one standard deviation of this
+        number, the rank, below and above is the error.
+        """
         size = len(self.values)
         rank, deviation = probability * size, math.sqrt(size * probability * (1 - probability))
-        low, high = (min(max(round(rank + distance), 0), size - 1) for distance in (-deviation, deviation))
+        low, high = (min(max(round(end), 0), size - 1) for end in (rank - deviation, rank + deviation))
         return float(self.values[high] - self.values[low]) / 2
 
 
@@ -96,26 +104,32 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     result = sample.summary(level)
     differences = [abs(a - b) for a, b in zip(result["interval"], interval, strict=True)]
     errors = [sample.error((1 + side * level) / 2) for side in (-1, 1)]
-    allowed = {digits: tolerance(u, digits) if u > 0 else 0.0 for digits in (2, 1)}
-
-    def verdict_on(digits: int) -> str:
-        ends = list(zip(differences, errors, strict=True))
-        if all(difference + 2 * error <= allowed[digits] for difference, error in ends):
-            return "agrees" if len(sample.values) == sample.trials else "undecided"
-        return "differs" if any(difference - 2 * error > allowed[digits] for difference, error in ends) else "undecided"
-
-    verdict = verdict_on(2)
-    digits = 2 if verdict == "agrees" else 1 if verdict_on(1) == "agrees" else 0
+    allowed, allowed_for_one_digit = (tolerance(u, digits) if u > 0 else 0.0 for digits in (2, 1))
+    not_finite = sample.trials - len(sample.values)
+    verdict = _verdict(differences, errors, allowed, not not_finite)
+    agrees_in_one_digit = _verdict(differences, errors, allowed_for_one_digit, not not_finite) == "agrees"
     return {
         **result,
         "agrees": {"agrees": True, "differs": False}.get(verdict),
         "verdict": verdict,
-        "digits": digits,
+        "digits": 2 if verdict == "agrees" else int(agrees_in_one_digit),
         "differences": differences,
-        "tolerance": allowed[2],
+        "tolerance": allowed,
         "trials": sample.trials,
-        "not_finite": sample.trials - len(sample.values),
+        "not_finite": not_finite,
     }
+
+
+def _verdict(differences: list[float], errors: list[float], allowed: float, is_complete: bool) -> str:
+    """Return whether the ends of two intervals agree, from their differences with standard errors, and the allowed difference.
+
+    Two standard errors must not change the verdict.  A sample that is not complete, without some trials, does not prove agreement.
+    """
+    ends = list(zip(differences, errors, strict=True))
+    if any(difference - 2 * error > allowed for difference, error in ends):
+        return "differs"
+    agree = all(difference + 2 * error <= allowed for difference, error in ends)
+    return "agrees" if agree and is_complete else "undecided"
 
 
 def _blocks(joint: Joint, seed: int, count: int) -> Iterator[Matrix]:
@@ -129,7 +143,10 @@ def _blocks(joint: Joint, seed: int, count: int) -> Iterator[Matrix]:
 
 
 def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count: int) -> Matrix:
-    """Return random deviations of a group of correlated quantities from their estimates, as rows of ``count`` numbers."""
+    """Return random deviations of a group of correlated quantities from their estimates, as rows of ``count`` numbers.
+
+    A quantity alone has its own distribution; several are normal, or ``t`` if they have common degrees of freedom.
+    """
     distributions = [joint.distributions[j] for j in group]
     if len(group) == 1:
         return distributions[0].draw(generator, count)[None] if distributions[0].size else np.zeros((1, count))

@@ -42,12 +42,16 @@ def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutp
             continue
         for part in statement.children if statement.kind == "list" else [statement]:
             result.append(_output(source[slice(*part.span)], definitions, part))
-    if result:
-        return result
+    return result or _named_outputs(definitions, {*known})
+
+
+def _named_outputs(definitions: list[Syntax], known: set[str]) -> list[ProgramOutput]:
+    """Return the names that definitions assign and that depend on known names, in order; if there are none, the last name."""
     assigned = {name for definition in definitions if definition.kind == "assignment" for name in _targets(definition)}
-    ordered = dict.fromkeys(name for definition in definitions for name in _targets(definition) if name in assigned)
-    candidates = [_output(name, definitions, name_tree(name)) for name in ordered]
-    return [output for output in candidates if not {*known}.isdisjoint(output.names)] or candidates[-1:]
+    # A name has the place of its first definition, which may also unpack a list.
+    in_order = dict.fromkeys(name for definition in definitions for name in _targets(definition) if name in assigned)
+    candidates = [_output(name, definitions, name_tree(name)) for name in in_order]
+    return [output for output in candidates if not known.isdisjoint(output.names)] or candidates[-1:]
 
 
 def _output(name: str, definitions: list[Syntax], result: Syntax) -> ProgramOutput:

@@ -39,6 +39,8 @@ _SMALLEST, _LARGEST = 1e-76, 1e76
 """The uncertainties whose fourth powers are floating-point numbers with all digits."""
 _FAR = 0.5
 """The distance of a value from its expansion that is noted, in standard uncertainties of the result."""
+_ROUNDING = 1e-9
+"""The distance, relative to the value, that may be rounding."""
 
 
 @overload
@@ -135,7 +137,7 @@ def propagate(
     with np.errstate(all="ignore"):
         result = calculation.run()
         if monte_carlo is not None:
-            calculation.check(result, _trial_count(monte_carlo), seed)
+            calculation.add_trials(result, _trial_count(monte_carlo), seed)
     return result
 
 
@@ -156,17 +158,45 @@ def _check_range(sizes: Sequence[float]) -> None:
 
 
 def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], statements: Mapping[str, Stated]) -> str:
-    """Return a hint that writes an uncertainty beside the first value, in the text that stated it, and one that states it apart."""
+    """Return a hint that states an uncertainty of the first quantity: beside its digits, as it was written, and apart from them."""
     name, value = next(iter(values.items()), ("x", np.ones(())))
+    apart = setting("u", f"{name}=0.001")
     statement = statements.get(name)
     number = repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
-    text = statement.strip() if isinstance(statement, str) else number
-    ways = [setting("at", f"{name}={text}(1)")] if _DIGITS.fullmatch(text) else []
-    return f"write {' or '.join([*ways, setting('u', f'{name}=0.001')])}"
+    digits = statement.strip() if isinstance(statement, str) else number
+    if not _DIGITS.fullmatch(digits):  # such as an array or an expression
+        return f"write {apart}"
+    return f"write {setting('at', f'{name}={digits}(1)')} or {apart}"
 
 
 _DIGITS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 """A number to which the uncertainty of its last digits can be added in brackets."""
+
+
+def _correlation(covariance: Matrix) -> Matrix:
+    """Return the correlation matrix of outputs; the correlation of an output without uncertainty is nan."""
+    deviations = np.sqrt(np.diag(covariance))
+    correlation = np.clip(covariance / deviations[:, None] / deviations, -1, 1)
+    np.fill_diagonal(correlation, np.where(deviations > 0, 1.0, np.nan))
+    return correlation
+
+
+_NEGATIVE_VARIANCE = "too large for a series: with the terms of second order, its variance is negative"
+
+
+def _changes_by_second_order(u: float, shift: float, added: float) -> list[str]:
+    """Return which digits of an output, of those that are written, change by terms of second order; none if first order is enough.
+
+    The terms shift its value, and are ``added`` to the variance ``u**2``; if that becomes negative, the series does not apply.
+    """
+    variance = u * u + added
+    if not variance >= 0:
+        return [_NEGATIVE_VARIANCE]
+    new_u = math.sqrt(variance)
+    allowed = tolerance(new_u)
+    changes = [f"shift the value by {shift:.2g}"] if abs(shift) > allowed else []
+    changes += [f"change u from {u:.3g} to {new_u:.3g}"] if abs(new_u - u) > allowed else []
+    return changes
 
 
 @dataclass(slots=True)
@@ -194,17 +224,16 @@ class _Calculation:
         result = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
         self._note_distant_values(result, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
-        sizes = np.sqrt(np.diag(covariance))
-        correlation = np.clip(covariance / sizes[:, None] / sizes, -1, 1)
-        np.fill_diagonal(correlation, np.where(sizes > 0, 1.0, np.nan))  # nan for an output without uncertainty
+        correlation = _correlation(covariance)
         return Propagation(self.expression, result, covariance, correlation, self.system.evaluations, self.notes)
 
-    def check(self, result: Propagation, count: int, seed: int) -> None:
+    def add_trials(self, result: Propagation, count: int, seed: int) -> None:
         """Add the Monte Carlo method, of ``count`` trials, to the result of ``run``; note trials that are not as stated."""
-        for j in (j for group in self.joint.groups if len(group) > 1 for j in group):
-            kind = self.joint.distributions[j].kind
-            if kind not in ("normal", "t"):
-                self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
+        for group in self.joint.groups:
+            for j in group if len(group) > 1 else ():
+                kind = self.joint.distributions[j].kind
+                if kind not in ("normal", "t"):
+                    self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
         trials = samples(self.system, self.joint, count, seed)
         for outcome, sample in zip(result.outputs, trials, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
@@ -214,20 +243,24 @@ class _Calculation:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
 
     def _note_distant_values(self, outcomes: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
-        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion."""
+        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion.
+
+        Finite values are not noted after a note that the expansion is not sufficient.
+        """
         joint = self.joint
-        places = np.flatnonzero(joint.u > 0)
-        is_noted = any(remark["kind"] == "second_order" for remark in self.notes)  # that the expansion is not sufficient
-        curvatures = [np.diag(self.system.hessian(joint.x, row))[places] for row in np.eye(len(values))]
+        uncertain = np.flatnonzero(joint.u > 0)
+        is_expansion_noted = any(remark["kind"] == "second_order" for remark in self.notes)
+        curvatures = [np.diag(self.system.hessian(joint.x, row))[uncertain] for row in np.eye(len(values))]
         for distance in (-2.0, -1.0, 1.0, 2.0):
-            steps = distance * joint.u[places]
-            points = joint.x[:, None] + np.zeros(len(places))  # as columns, each with one quantity changed
-            points[places, np.arange(len(places))] += steps
+            steps = distance * joint.u[uncertain]
+            points = joint.x[:, None] + np.zeros(len(uncertain))  # as columns, each with one quantity changed
+            points[uncertain, np.arange(len(uncertain))] += steps
             for i, (outcome, output) in enumerate(zip(outcomes, self.system.columns(points), strict=True)):
-                expansion = values[i] + jacobian[i, places] * steps + curvatures[i] * steps**2 / 2
-                is_near = abs(output - expansion) <= _FAR * outcome.u + 1e-9 * abs(values[i])  # or rounding
-                for j in np.flatnonzero(~is_near & ~(is_noted & np.isfinite(output))):
-                    self._note_distant_value(outcome.name, joint.labels[int(places[j])], bool(np.isfinite(output[j])))
+                expansion = values[i] + jacobian[i, uncertain] * steps + curvatures[i] * steps**2 / 2
+                is_near = abs(output - expansion) <= _FAR * outcome.u + _ROUNDING * abs(values[i])
+                is_finite = np.isfinite(output)
+                for j in np.flatnonzero(~is_near & ~(is_expansion_noted & is_finite)):
+                    self._note_distant_value(outcome.name, joint.labels[int(uncertain[j])], bool(is_finite[j]))
 
     def _note_distant_value(self, output: str, quantity: str, is_finite: bool) -> None:
         """Note that an output, which is finite or not, is far from its expansion in a quantity."""
@@ -241,25 +274,31 @@ class _Calculation:
 
         first = 0
         for i, shape in enumerate(self.system.result_shapes):
-            part = slice(first, first + math.prod(shape))
-            value, rows = values[part], jacobian[part]
+            part = slice(first, first + math.prod(shape))  # the elements of program i
             first = part.stop
             sensitivities = [
-                (f"the derivative with respect to {label}", rows[:, j].reshape(shape)[()])
-                for j, label in enumerate(self.joint.labels)
+                (f"the derivative with respect to {label}", column.reshape(shape)[()])
+                for label, column in zip(self.joint.labels, jacobian[part].T, strict=True)
             ]
             notes = notes_on(self.system.evaluation(i, self.joint.x), sensitivities, 1)
-            if not (np.isfinite(value).all() and np.isfinite(rows).all()):
-                what = "a sensitivity is" if np.isfinite(value).all() else "the value is"
-                origin = next((remark for remark in notes if remark["kind"] in ("domain", "nonfinite")), None)
-                message = f"{what} not finite" + (f": {origin['message']}" if origin else "")
-                span = tuple(origin["span"]) if origin and origin["span"] else None
-                hint = "change the estimates: the value and the derivatives must be finite there"
-                raise NotSolved(message, span=span, source=self.expression, hint=hint)
+            is_finite = bool(np.isfinite(values[part]).all())
+            if not (is_finite and np.isfinite(jacobian[part]).all()):
+                raise self._not_finite("a sensitivity" if is_finite else "the value", notes)
             self.notes += [remark for remark in notes if remark["kind"] == "kink"]
 
+    def _not_finite(self, what: str, notes: Sequence[Record]) -> NotSolved:
+        """Return the error that something is not finite at the estimates, with the place and the reason that notes may contain."""
+        origin = next((remark for remark in notes if remark["kind"] in ("domain", "nonfinite")), None)
+        message = f"{what} is not finite" + (f": {origin['message']}" if origin else "")
+        span = tuple(origin["span"]) if origin and origin["span"] else None
+        hint = "change the estimates: the value and the derivatives must be finite there"
+        return NotSolved(message, span=span, source=self.expression, hint=hint)
+
     def _budget(self, used: Collection[str], gradient: Vector, parts: Mapping[str, float]) -> list[Record]:
-        """Return the contributions of the used quantities to the variance of an output, then its further parts that are not 0."""
+        """Return the contributions of the used quantities to the variance of an output, then its further ``parts`` that are not 0.
+
+        The part ``second order`` is not in the variance of first order, ``correlation`` is.
+        """
         joint = self.joint
         contributions = gradient * joint.u + 0.0  # no -0.0 in tables
         variance = float(gradient @ joint.covariance @ gradient) + parts["second order"]
@@ -294,7 +333,8 @@ class _Calculation:
         has_third = self.order == 2 or len(joint.x) <= MOST_TRACED  # too slow for many quantities, if only for a note
         shift, second = (float(part[0]) for part in law.second_order_of_output(self.system, joint, i, gradient, has_third))
         first_u = math.sqrt(max(variance, 0.0))
-        is_enough = self._is_first_order_enough(name, first_u, shift, second)
+        changes = _changes_by_second_order(first_u, shift, second)
+        self._note_changes(name, changes)
         center, added = (value + shift, second) if self.order == 2 else (value, 0.0)
         u = math.sqrt(variance + added) if variance + added >= 0 else math.nan
         dof = law.effective_dof(joint, gradient)
@@ -307,29 +347,22 @@ class _Calculation:
         outcome = Outcome(name, center, u, None if math.isnan(dof) else dof, k, k * u, interval, self.level, budget)
         if self.order == 2:
             first = {"value": value, "u": first_u}
-            outcome.second_order = {"shift": shift, "u": u, "enough": is_enough, "first_order": first}
+            outcome.second_order = {"shift": shift, "u": u, "enough": not changes, "first_order": first}
         return outcome
 
-    def _is_first_order_enough(self, name: str, u: float, shift: float, added: float) -> bool:
-        """Return whether terms of second order do not change the digits of an output that are written; if they do, note it.
+    def _note_changes(self, name: str, changes: Sequence[str]) -> None:
+        """Note what terms of second order change in an output, unless they are included.
 
-        They shift its value, and are ``added`` to its variance; if they were requested, a negative variance is an error.
+        Without changes, nothing is noted.  A negative variance is noted, or an error if the terms are included.
         """
-        variance = u * u + added
-        more = math.sqrt(variance) if variance >= 0 else math.nan
-        allowed = tolerance(more)
-        changes = [f"shift the value by {shift:.2g}"] if abs(shift) > allowed else []
-        changes += [f"change u from {u:.3g} to {more:.3g}"] if abs(more - u) > allowed else []
         of_output = f" of {name}" if len(self.outputs) > 1 else ""
-        if math.isnan(more):
-            reason = "too large for a series: with the terms of second order, its variance is negative"
-            message = f"the uncertainties{of_output} are {reason}"
+        if _NEGATIVE_VARIANCE in changes:
+            message = f"the uncertainties{of_output} are {_NEGATIVE_VARIANCE}"
             if self.order == 2:
                 raise NotSolved(message, hint=f"use {setting('monte_carlo', '1e6')} without {setting('order', '2')}")
             self._note("second_order", message)
         elif changes and self.order == 1:
             self._note("second_order", f"first order is not enough: terms of second order{of_output} {' and '.join(changes)}")
-        return not (changes or math.isnan(more))
 
     def _note(self, kind: str, message: str) -> None:
         """Add a note, unless its message was already noted."""

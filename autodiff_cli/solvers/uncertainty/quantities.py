@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -73,20 +73,18 @@ def quantities(
         _require_new(name, stated, "value", "at")
     values = {name: value for name, (value, _) in stated.items()}
     values |= {name: np.array(float(estimate)) for name, estimate in known.values.items()}
+    check_names(u, values, "u", "quantity")
     spreads: dict[str, Distribution] = {}
     for name, (value, distributions) in stated.items():
         spreads |= _by_label(name, value, distributions)
-    check_names(u, values, "u", "quantity")
     for name, uncertainty in u.items():
-        further = _by_label(name, values[name], _distributions(uncertainty, name, values[name]))
-        for label in further:
+        stated_apart = _by_label(name, values[name], _distributions(uncertainty, name, values[name]))
+        for label in stated_apart:
             _require_new(label, spreads, "uncertainty", "at", "u")
-        spreads |= further
-    labels = Quantities(values, {}).labels
-    for label, variance in zip(known.names, np.diag(known.matrix), strict=True):
-        if label in labels:
-            _require_new(label, spreads, "uncertainty", "at")
-            spreads[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
+        spreads |= stated_apart
+    for label, spread in _known_distributions(known.restricted(Quantities(values, {}).labels)).items():
+        _require_new(label, spreads, "uncertainty", "at")
+        spreads[label] = spread
     _check_sizes(spreads)
     check_names(dof, values, "dof", "quantity")
     for name, freedom in dof.items():
@@ -94,6 +92,15 @@ def quantities(
         for label, number in zip(element_names(name, values[name].shape), freedoms, strict=True):
             spreads[label] = _with_dof(spreads.get(label), label, float(number))
     return Quantities(values, spreads)
+
+
+def _known_distributions(known: Estimates) -> dict[str, Distribution]:
+    """Return the distributions of estimates with known covariances, by label."""
+    deviations = np.sqrt(np.diag(known.matrix)).tolist()
+    return {
+        label: _with_dof(Distribution(size=deviation), label, known.dof.get(label, math.inf))
+        for label, deviation in zip(known.names, deviations, strict=True)
+    }
 
 
 def _check_sizes(spreads: Mapping[str, Distribution]) -> None:
@@ -111,15 +118,15 @@ def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]
         UsageError: if it is not a number, or negative.
     """
     text, kind = split_distribution(value.strip()) if isinstance(value, str) else ("", Distribution())
+    is_relative = text.endswith("%")
     size = _numbers(text.removesuffix("%") if isinstance(value, str) else value, "u", name)
     if size.ndim or not 0 <= size < math.inf:
         raise UsageError(f"the uncertainty of '{name}' is not a positive number: {value}", hint="state it as a positive number")
-    relative = text.endswith("%")
-    return replace(kind, size=float(size) / 100 if relative else float(size)), relative
+    return replace(kind, size=float(size) / 100 if is_relative else float(size)), is_relative
 
 
 def _require_new(label: str, stated: Mapping[str, object], what: str, first: str, second: str = "cov") -> None:
-    """Raise an error if a value or an uncertainty (``what``) was already stated; the two settings state it."""
+    """Raise an error if the value or the uncertainty (``what``) of a label was already stated; it names both settings."""
     if label in stated:
         message = f"the {what} of '{label}' is stated twice, in {setting(first)} and in {setting(second)}"
         raise UsageError(message, hint="state it in one of them")
@@ -133,8 +140,12 @@ def _by_label(name: str, value: Array, distributions: list[Distribution | None])
 
 def _stated_quantity(statement: Stated, name: str) -> Part:
     """Return the value and the distributions in a statement about a variable; see ``Stated``."""
-    text = statement.strip() if isinstance(statement, str) else ""
-    if text.startswith("[") and text.endswith("]"):
+    if isinstance(statement, tuple):
+        return _quantity_from_tuple(statement, name)
+    if isinstance(statement, str):
+        text = statement.strip()
+        if not (text.startswith("[") and text.endswith("]")):
+            return _quantity_from_text(text, name)
         statement = [*filter(None, split_outside_brackets(text[1:-1]))]
     if isinstance(statement, list):
         parts = [_stated_quantity(item, name) for item in statement]
@@ -142,40 +153,50 @@ def _stated_quantity(statement: Stated, name: str) -> Part:
             raise ShapeError(f"the entries of '{name}' have different shapes", hint="give every row the same number of entries")
         value = np.stack([value for value, _ in parts]) if parts else np.zeros(0)
         return value, [spread for _, spreads in parts for spread in spreads]
-    if isinstance(statement, str):
-        return _quantity_from_text(text, name)
-    if isinstance(statement, tuple):
-        if len(statement) not in (2, 3):
-            raise UsageError(f"the value of '{name}' is a tuple of {len(statement)} entries", hint="give a pair: (value, u)")
-        value = _numbers(statement[0], "at", name)
-        kind = split_distribution(f"0 {statement[2]}")[1] if len(statement) == 3 else Distribution()  # of any number
-        sizes = _spread_over(_numbers(statement[1], "u", name), name, value)
-        return value, [replace(kind, size=float(size)) for size in sizes]
     value = _numbers(statement, "at", name)
     return value, [None] * value.size
+
+
+def _quantity_from_tuple(statement: tuple[Any, ...], name: str) -> Part:
+    """Return the value of a variable with its distributions from ``(value, u)`` or ``(value, u, "rect")``."""
+    if len(statement) not in (2, 3):
+        raise UsageError(f"the value of '{name}' is a tuple of {len(statement)} entries", hint="give a pair: (value, u)")
+    number, u, *kinds = statement
+    value = _numbers(number, "at", name)
+    spread = Distribution()
+    for kind in kinds:
+        _, spread = split_distribution(f"0 {kind}")  # of any number
+    sizes = _spread_over(_numbers(u, "u", name), name, value)
+    return value, [replace(spread, size=float(size)) for size in sizes]
 
 
 def _quantity_from_text(text: str, name: str) -> Part:
     """Return the value of a variable with its distribution from ``9.801(22)e-3``, ``(9.801±0.022)e-3 rect`` or ``9.801``."""
     body, kind = split_distribution(text)
-    digits = _DIGITS.match(body)
-    if digits is not None:
-        number, uncertainty, exponent = Decimal(digits[1]), Decimal(digits[2]), int((digits[3] or "e0")[1:])
-        last_digit = 0 if "." in digits[2] else int(number.as_tuple().exponent)  # an integer counts units of the last digit
-        size = float(uncertainty.scaleb(exponent + last_digit))
-        return np.array(float(number.scaleb(exponent))), [replace(kind, size=size)]
+    concise = _DIGITS.match(body)
+    if concise is not None:
+        number, size = _number_and_size(*concise.groups())
+        return np.array(number), [replace(kind, size=size)]
     scaled = _SCALED.match(body)
-    sides = _SIGN.split(scaled[1] if scaled else body)
-    if len(sides) == 2 and sides[0].strip():
-        factor = float(f"1e{scaled[2]}") if scaled else 1.0
-        value = constant_value(sides[0].strip(), "at", name) * factor
-        sizes = _sizes(sides[1].strip(), name, value, factor)
+    inside, exponent = scaled.groups() if scaled else (body, "0")
+    number_text, *after_sign = (side.strip() for side in _SIGN.split(inside))
+    if len(after_sign) == 1 and number_text:
+        factor = float(f"1e{exponent}")
+        value = constant_value(number_text, "at", name) * factor
+        sizes = _sizes(after_sign[0], name, value, factor)
         return value, [replace(kind, size=float(size)) for size in _spread_over(sizes, name, value)]
     if body != text:
         message = f"the value of '{name}' names a distribution, but states no uncertainty: {text}"
         raise UsageError(message, hint=f"write {setting('at', f'{name}={body}±0.1 {kind.kind}')}")
     value = _numbers(text, "at", name)
     return value, [None] * value.size
+
+
+def _number_and_size(digits: str, uncertainty: str, exponent: str | None) -> tuple[float, float]:
+    """Return the number and its uncertainty in the parts of ``9.801(22)e-3``; an integer counts units of the last digit."""
+    number, power = Decimal(digits), int(exponent[1:]) if exponent else 0
+    power_of_last_digit = 0 if "." in uncertainty else int(number.as_tuple().exponent)
+    return float(number.scaleb(power)), float(Decimal(uncertainty).scaleb(power + power_of_last_digit))
 
 
 def _distributions(statement: str | ArrayLike, name: str, value: Array) -> list[Distribution | None]:
@@ -187,9 +208,8 @@ def _distributions(statement: str | ArrayLike, name: str, value: Array) -> list[
 
 def _sizes(text: str, name: str, value: Array, factor: float = 1.0) -> Array:
     """Return the size in a text such as ``0.002``, times a factor, or ``1%``, which is a part of the absolute value."""
-    relative = text.endswith("%")
     sizes = _numbers(text.removesuffix("%"), "u", name)
-    return sizes / 100 * abs(value) if relative else sizes * factor
+    return sizes / 100 * abs(value) if text.endswith("%") else sizes * factor
 
 
 def _numbers(numbers: str | ArrayLike, option: str, name: str) -> Array:
@@ -212,12 +232,16 @@ def _spread_over(sizes: Array, name: str, value: Array) -> Array:
 
 
 def _with_dof(spread: Distribution | None, label: str, dof: float) -> Distribution:
-    """Return the distribution of an element with degrees of freedom; a normal one becomes ``t``.  ``None`` is an error."""
+    """Return the distribution of an element with degrees of freedom; a normal one becomes ``t`` if they are finite.
+
+    An element without a distribution, ``None``, is an error.
+    """
     if spread is None:
         message = f"{setting('dof')} names '{label}', which has no uncertainty"
         raise UsageError(message, hint=f"state its uncertainty with {setting('u')}")
     if not dof > 0:
         message = f"the degrees of freedom of '{label}' are not positive: {dof}"
         raise UsageError(message, hint="an estimate from n observations has n - 1")
-    estimated = spread.kind in ("normal", "t")
-    return replace(spread, kind=("t" if math.isfinite(dof) else "normal") if estimated else spread.kind, dof=dof)
+    if spread.kind in ("normal", "t"):
+        return replace(spread, kind="t" if math.isfinite(dof) else "normal", dof=dof)
+    return replace(spread, dof=dof)

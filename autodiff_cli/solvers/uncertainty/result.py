@@ -169,12 +169,16 @@ def _exponent(number: float, digits: int) -> int:
 
 
 def concise(value: float, u: float) -> str:
-    """Return a value and its uncertainty, both rounded to its second significant digit, as ``9.801(22)``, or else ``9.801 ± 0``."""
-    if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # such as an uncertainty of 0
+    """Return a value and its uncertainty, both rounded to the second digit of the latter, as ``9.801(22)`` or ``1.23(12)e3``.
+
+    Without a finite uncertainty of which these digits of the value are known, it is written as ``9.801 ± 0``.
+    """
+    if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # 1e-16: floats have fewer digits
         return f"{value:.12g} ± {u:.2g}"
-    last = _exponent(u, 2) - 1  # the power of ten of the last digit
     first = max(_exponent(number, 2) for number in (abs(value), u) if number)
-    power = first if last > 0 or max(abs(value), u) < _SMALLEST else 0  # of a common factor; for last > 0: 1234(120) is 1.23(12)e3
+    last = _exponent(u, 2) - 1  # the powers of ten of the first and the last digit
+    has_power = last > 0 or max(abs(value), u) < _SMALLEST
+    power = first if has_power else 0
     number, size = (f"{Decimal(x).scaleb(-power):.{power - last}f}" for x in (value, u))
     digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
     return f"{number}({digits})" + (f"e{power}" if power else "")

@@ -103,29 +103,27 @@ class UncertainRows(RowMap):
 
     def __init__(self, task: UncertainTask, program: Compiled, columns: Sequence[str], source: str) -> None:
         names = program.variables
-        count = len(outputs(task.expression, parse(task.expression), names))
-        if count > 1:
-            message = f"a row has one output, but the expression has {count}"
-            raise UsageError(message, hint="compute them one after the other, and end the program with an expression")
+        _check_single_output(task.expression, names)
         super().__init__(task, program, columns, source)
         check_order(task.propagation_order)
-        self._sizes = self._columns_of_uncertainties(columns)
+        self._u_columns = self._columns_of_uncertainties(columns)
         self._check_settings(names)
         self._stated = {name: row_distribution(text, name) for name, text in task.u.items()}
-        uncertain = [name for name in names if name in self._sizes or name in self._stated or name in task.distributions]
-        if not uncertain:
+        with_uncertainty = {*self._u_columns, *self._stated, *task.distributions}
+        self._uncertain = [name for name in names if name in with_uncertainty]
+        if not self._uncertain:
             first = next(iter(self._columns), "x")
             message = f"{source} has no column such as '{PREFIX}{first}', so no quantity has an uncertainty"
             raise UsageError(message, hint=f"add a column, or state it for all rows: {setting('u', f'{first}=0.1')}")
-        matrix = correlation_matrix(uncertain, uncertain, task.corr)
-        known = {**task.distributions, **{name: spread for name, (spread, _) in self._stated.items()}}
-        excess = [known[name].excess if name in known else 0.0 for name in uncertain]
-        self._uncertain, self._correlation, self._excess = uncertain, matrix, np.array(excess, float)
-        self._correlated = bool(np.count_nonzero(matrix) > len(matrix))  # not only the diagonal
+        self._correlation = correlation_matrix(self._uncertain, self._uncertain, task.corr)
+        self._correlated = bool(np.count_nonzero(self._correlation) > len(self._uncertain))  # not only the diagonal
+        spreads = {**task.distributions, **{name: spread for name, (spread, _) in self._stated.items()}}
+        # The uncertainties in columns are those of normal distributions, without an excess.
+        self._excess = np.array([spreads[name].excess if name in spreads else 0.0 for name in self._uncertain], float)
         self.program, self._depth = self._derivatives([*task.at, *task.lets, *names])
-        shares = [*uncertain, *["correlation"] * self._correlated, *["second_order"] * (task.propagation_order == 2)]
-        self.numbers = tuple(dict.fromkeys([*self.numbers, *self._sizes.values()]))
-        self.results = ("value", "u", *(f"share_{name}" for name in shares))
+        self.numbers = tuple(dict.fromkeys([*self.numbers, *self._u_columns.values()]))
+        further_shares = ["correlation"] * self._correlated + ["second_order"] * (task.propagation_order == 2)
+        self.results = ("value", "u", *(f"share_{name}" for name in (*self._uncertain, *further_shares)))
         self._check_names(Counter(columns), source)
 
     def _columns_of_uncertainties(self, columns: Sequence[str]) -> dict[str, str]:
@@ -144,28 +142,33 @@ class UncertainRows(RowMap):
             if name not in names:
                 hint = suggestion(name, names) or f"the variables: {', '.join(names)}"
                 raise UnknownName(f"{setting('u')} names '{name}', which is not a variable of the expression", hint=hint)
-            if name in self._sizes or name in self.task.distributions:
-                where = f"the column '{self._sizes[name]}'" if name in self._sizes else setting("at")
+            if name in self._u_columns or name in self.task.distributions:
+                where = f"the column '{self._u_columns[name]}'" if name in self._u_columns else setting("at")
                 message = f"the uncertainty of '{name}' is stated twice, in {setting('u')} and in {where}"
                 raise UsageError(message, hint="state it in one of them")
 
     def _derivatives(self, variables: Sequence[str]) -> tuple[Compiled, int]:
-        """Return the compiled derivatives, and their highest order: 3 if they are needed or few, else 2, and 1 if slow."""
+        """Return the compiled derivatives, and their highest order.
+
+        It is 3 if terms of second order are included, or if the derivatives that only judge whether these terms are needed are few;
+        otherwise 2, or 1 if they would be computed row by row, which takes long.
+        """
         task, count = self.task, len(self._uncertain)
         depth = 3 if task.propagation_order == 2 or comb(count + 3, 3) <= _MOST_TERMS else 2
         names, by, leaves = names_and_values(task.expression, self._uncertain, task.const, "float64", variables)
         program: Compiled = compile_terms(task.expression, names, leaves, terms(by, depth), "float64", 1)
-        if program.reason is None or task.propagation_order == 2:
-            return program, depth
-        # Higher derivatives, row by row, would take long.
-        return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", 1), 1
+        is_row_by_row = program.reason is not None
+        if task.propagation_order == 1 and is_row_by_row:
+            return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", 1), 1
+        return program, depth
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
-        """Return a block without skipped rows, with the columns of the results; note the rows with doubts in the task."""
+        """Return a block without skipped rows, with the columns of the results; add the rows with doubts to ``task.doubts``."""
         block, result = self.uncertain(block)
         places = np.flatnonzero(result.doubtful)
         if len(places):
-            self.task.doubts.append((block.where, block.lines[int(places[0])], len(places)))
+            first_line = block.lines[int(places[0])]
+            self.task.doubts.append((block.where, first_line, len(places)))
         return block, [result.value, result.u, *result.shares]
 
     def uncertain(self, block: Block) -> tuple[Block, Uncertain]:
@@ -174,20 +177,24 @@ class UncertainRows(RowMap):
         Raises:
             DataError: if an uncertainty is negative.
         """
-        for column in self._sizes.values():
-            for i in np.flatnonzero(block.numbers[column] < 0)[:1]:
-                message = f"the uncertainty '{column}' is negative: {block.numbers[column][i]}"
-                raise DataError(f"{block.where} {block.lines[i]}: {message}", hint="a standard uncertainty is not negative")
+        self._check_not_negative(block)
         values: dict[str, Floats] = {name: block.numbers[column] for name, column in self._columns.items()}
         out: list[Floats] = [np.empty(block.rows) for _ in self.program.terms]
         if block.rows:
             block, out = self._run(block, {**values, **self._scalars}, out)
         return block, self._propagated(out, block)
 
+    def _check_not_negative(self, block: Block) -> None:
+        """Raise an error at the first negative number in a column of uncertainties."""
+        for column in self._u_columns.values():
+            for i in np.flatnonzero(block.numbers[column] < 0)[:1]:
+                message = f"the uncertainty '{column}' is negative: {block.numbers[column][i]}"
+                raise DataError(f"{block.where} {block.lines[i]}: {message}", hint="a standard uncertainty is not negative")
+
     def _u(self, name: str, block: Block) -> Array | float:
         """Return the standard uncertainty of a variable in the rows of a block, or the one for all rows."""
-        if name in self._sizes:
-            return np.asarray(block.numbers[self._sizes[name]], float)
+        if name in self._u_columns:
+            return np.asarray(block.numbers[self._u_columns[name]], float)
         if name in self._stated:
             spread, relative = self._stated[name]
             value = block.numbers[self._columns[name]] if name in self._columns else self._scalars[name]
@@ -211,42 +218,64 @@ class UncertainRows(RowMap):
         value = derivatives[()]
         gradient = self._scaled(derivatives, u, 1)
         variance = np.maximum(np.einsum("ir,ij,jr->r", gradient, self._correlation, gradient), 0)
-        parts = [*gradient**2]
+        parts = [*gradient**2]  # of the variance
         if self._correlated:
             parts.append(variance - np.sum(parts, axis=0))
-        shift, second = self._second(derivatives, u, gradient) if self._depth > 1 else (np.zeros_like(value),) * 2
+        shift, second = self._second(derivatives, u, gradient)
         if self.task.propagation_order == 2:
             value, variance = value + shift, variance + second
             parts.append(second)
             doubtful = np.zeros(len(value), bool)
         else:
-            more = np.sqrt(variance + second)
-            allowed = tolerances(more)
-            is_same = (abs(shift) <= allowed) & (abs(more - np.sqrt(variance)) <= allowed)
-            doubtful = np.isfinite(variance) & ~is_same & (more != 0)
+            doubtful = _is_first_order_doubtful(variance, shift, second)
         shares = np.divide(parts, variance, out=np.zeros((len(parts), len(value))), where=variance > 0)
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
     def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> tuple[Array, Array]:
-        """Return the shifts by terms of second order, and what they add to the variances; see ``second_order``."""
+        """Return the shifts by terms of second order, and what they add to the variances; 0 if they are not computed.
+
+        See ``second_order``; the gradient is already multiplied by the uncertainties.
+        """
+        if self._depth == 1:
+            return np.zeros(u.shape[1]), np.zeros(u.shape[1])
         hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
         if self._depth > 2:
-            cube = self._scaled(derivatives, u, 3)
-            third, cubes = np.einsum("ijkr,jk->ir", cube, self._correlation), np.einsum("iiir->ir", cube)
+            all_third = self._scaled(derivatives, u, 3)
+            third, cubes = np.einsum("ijkr,jk->ir", all_third, self._correlation), np.einsum("iiir->ir", all_third)
         return second_order(gradient, hessian, third, cubes, self._correlation, self._excess)
 
     def _scaled(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
-        """Return all derivatives of an order, each times the uncertainties of its variables, with one axis for each variable."""
+        """Return all derivatives of an order, each times the uncertainties of its variables, of shape (n, ..., n, R).
+
+        ``derivatives`` has each of them once, with its variables in order.
+        """
         count = len(u)
         result = np.empty((count,) * order + u.shape[1:])
         for place in product(range(count), repeat=order):
-            if list(place) == sorted(place):
+            in_order = tuple(sorted(place))
+            if place == in_order:
                 result[place] = derivatives[tuple(self._uncertain[i] for i in place)]
                 for i in place:
                     result[place] *= u[i]
-            else:  # derivatives are computed once, with their variables in order
-                result[place] = result[tuple(sorted(place))]
+            else:  # the place in order came before
+                result[place] = result[in_order]
         return result
+
+
+def _check_single_output(expression: str, variables: Sequence[str]) -> None:
+    """Raise an error if an expression has several outputs, because a row has one."""
+    count = len(outputs(expression, parse(expression), variables))
+    if count > 1:
+        message = f"a row has one output, but the expression has {count}"
+        raise UsageError(message, hint="compute them one after the other, and end the program with an expression")
+
+
+def _is_first_order_doubtful(variance: Array, shift: Array, second: Array) -> Mask:
+    """Return in which rows terms of second order, a shift and an addition to the variance, would change the digits of a result."""
+    new_u = np.sqrt(variance + second)
+    allowed = tolerances(new_u)
+    is_same = (abs(shift) <= allowed) & (abs(new_u - np.sqrt(variance)) <= allowed)
+    return np.asarray(np.isfinite(variance) & ~is_same & (new_u != 0))
 
 
 def propagate_columns(

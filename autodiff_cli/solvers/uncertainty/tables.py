@@ -27,10 +27,13 @@ def tables(result: Propagation, precision: int) -> list[Renderable]:
 
 
 def _budget_table(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
-    """Return the table of a budget; rows that are not of quantities have a contribution and a share only."""
+    """Return the table of a budget; rows that are not of quantities have a contribution and a share only.
+
+    There is a column of degrees of freedom, ``dof``, if those of a quantity are finite.
+    """
     has_dof = any(math.isfinite(row.get("dof", math.inf)) for row in budget)
-    kind = "distri-\nbution" if has_dof else "distribution"  # eight columns fit into 80 characters
-    columns = [Column("quantity", style="bold"), Column("estimate", NUMBER), Column("u", NUMBER), Column(kind, WORD)]
+    distribution = "distri-\nbution" if has_dof else "distribution"  # so that eight columns fit into 80 characters
+    columns = [Column("quantity", style="bold"), Column("estimate", NUMBER), Column("u", NUMBER), Column(distribution, WORD)]
     columns += [Column("dof", WORD, is_right=True)] if has_dof else []
     columns += [Column(header, NUMBER) for header in ("sensitivity", "c·u", "share")]
     rows = []
@@ -60,13 +63,15 @@ def _lines(outcome: Outcome, precision: int) -> list[str]:
         verdict = "is enough" if outcome.second_order["enough"] else "is not enough"
         change = f"u {human(first['u'], precision)} becomes {human(outcome.u, precision)}"
         lines.append(f"second order: shift {human(outcome.second_order['shift'], 2)}, {change}: first order {verdict}")
-    if outcome.monte_carlo is not None:
-        result = outcome.monte_carlo
-        low, high = (estimate(end, result["u"], precision) for end in result["interval"])
-        mean = estimate(result["mean"], result["u"], precision)
-        off = " and ".join(human(difference, 2) for difference in result["differences"])
-        lines += [
-            f"Monte Carlo, {result['trials']:,} trials: mean {mean}, u {human(result['u'], precision)}",
-            f"{100 * outcome.level:.4g} % interval {low} to {high}: {result['verdict']}, its ends are {off} away",
-        ]
-    return lines
+    return lines if outcome.monte_carlo is None else [*lines, *_trial_lines(outcome.monte_carlo, outcome.level, precision)]
+
+
+def _trial_lines(result: Mapping[str, Any], level: float, precision: int) -> list[str]:
+    """Return the results of the Monte Carlo method in words, with an interval that has the probability ``level``."""
+    low, high = (estimate(end, result["u"], precision) for end in result["interval"])
+    mean = estimate(result["mean"], result["u"], precision)
+    off = " and ".join(human(difference, 2) for difference in result["differences"])
+    return [
+        f"Monte Carlo, {result['trials']:,} trials: mean {mean}, u {human(result['u'], precision)}",
+        f"{100 * level:.4g} % interval {low} to {high}: {result['verdict']}, its ends are {off} away",
+    ]
