@@ -17,18 +17,9 @@ from autodiff_cli.autograd.tensor import Tensor, add_methods, tensor_on
 from autodiff_cli.errors import ArgumentError, DtypeError, type_name
 
 __all__ = [
-    "accelerator",
-    "can_cast",
-    "cuda",
-    "device",
-    "finfo",
-    "get_default_device",
-    "iinfo",
-    "is_floating_point",
-    "promote_types",
-    "result_type",
-    "set_default_device",
-]
+    "accelerator", "can_cast", "cuda", "device", "finfo", "get_default_device", "iinfo", "is_floating_point",
+    "promote_types", "result_type", "set_default_device",
+]  # fmt: skip
 
 
 class device:

@@ -20,26 +20,10 @@ from autodiff_cli.ops.casts import DeviceLike, check_device, to
 from autodiff_cli.ops.rules.creation import declare
 
 __all__ = [
-    "arange",
-    "as_tensor",
-    "asarray",
-    "empty",
-    "empty_like",
-    "eye",
-    "from_numpy",
-    "full",
-    "full_like",
-    "is_tensor",
-    "linspace",
-    "logspace",
-    "ones",
-    "ones_like",
-    "tensor",
-    "tril_indices",
-    "triu_indices",
-    "zeros",
-    "zeros_like",
-]
+    "arange", "as_tensor", "asarray", "empty", "empty_like", "eye", "from_numpy", "full", "full_like",
+    "is_tensor", "linspace", "logspace", "ones", "ones_like", "tensor", "tril_indices", "triu_indices",
+    "zeros", "zeros_like",
+]  # fmt: skip
 
 
 def shape_of(name: str, size: tuple[Any, ...]) -> Shape:

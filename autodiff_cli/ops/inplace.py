@@ -32,19 +32,11 @@ _NAMES = IN_PLACE.split()
 _RESHAPED = {"t": 1, "transpose": 1, "swapaxes": 1, "swapdims": 1, "unsqueeze": 1, "squeeze": 3}
 """Operations that return a view, whose in-place methods change the shape; and the number in the name of the node."""
 _OPERATORS = {
-    "add": "iadd",
-    "sub": "isub",
-    "mul": "imul",
-    "div": "itruediv",
-    "pow": "ipow",
-    "remainder": "imod",
-    "floor_divide": "ifloordiv",
-    "bitwise_and": "iand",
-    "bitwise_or": "ior",
-    "bitwise_xor": "ixor",
-    "bitwise_left_shift": "ilshift",
-    "bitwise_right_shift": "irshift",
-}
+    "add": "iadd", "sub": "isub", "mul": "imul", "div": "itruediv", "floor_divide": "ifloordiv", "remainder": "imod", "pow": "ipow",
+    "bitwise_and": "iand", "bitwise_or": "ior", "bitwise_xor": "ixor",
+    "bitwise_left_shift": "ilshift", "bitwise_right_shift": "irshift",
+}  # fmt: skip
+"""The operators of in-place methods, by the functions."""
 _NUMBERED: dict[str, type[Node]] = {}
 
 

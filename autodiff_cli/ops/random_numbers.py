@@ -25,15 +25,8 @@ from autodiff_cli.ops.rules import random_numbers as rules
 from autodiff_cli.ops.shape import broadcast_shape
 
 __all__ = [
-    "bernoulli",
-    "normal",
-    "rand",
-    "rand_like",
-    "randint",
-    "randn",
-    "randn_like",
-    "randperm",
-]
+    "bernoulli", "normal", "rand", "rand_like", "randint", "randn", "randn_like", "randperm",
+]  # fmt: skip
 
 
 def _floating_dtype(name: str, dtype: DTypeLike | None) -> DType:

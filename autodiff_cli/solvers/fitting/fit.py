@@ -35,20 +35,10 @@ FEW_STEPS, SLOW = 20, 10
 
 
 @checks(
-    expression=EXPRESSION,
-    data=DATA,
-    at=optional(VALUES_OR_TEXTS),
-    const=optional(VALUES),
-    let=optional(VALUES),
-    sigma=optional(EXPRESSION),
-    weights=optional(EXPRESSION),
-    fix=NAMES,
-    bounds=VALUES_OR_TEXTS,
-    derive=NAMES,
-    share=NAMES,
-    sigma_x=VALUES_OR_TEXTS,
-    where=optional(EXPRESSION),
-)
+    expression=EXPRESSION, data=DATA, at=optional(VALUES_OR_TEXTS), const=optional(VALUES), let=optional(VALUES),
+    sigma=optional(EXPRESSION), weights=optional(EXPRESSION), fix=NAMES, bounds=VALUES_OR_TEXTS, derive=NAMES, share=NAMES,
+    sigma_x=VALUES_OR_TEXTS, where=optional(EXPRESSION),
+)  # fmt: skip
 def fit(
     expression: str,
     data: Data,
