@@ -255,6 +255,10 @@ def _parameter(text: str, place: str) -> Parameter:
 # From the expressions of the language to Python
 
 
+_TIGHT = ("name", "number", "call", "index", "attribute", "method", "list", "string", "none", "true", "false")
+"""The kinds of nodes that need no parentheses as operands."""
+
+
 class Writer:
     """Writes expressions of the language as Python, and collects the functions that they call.
 
@@ -309,8 +313,16 @@ class Writer:
         return ", ".join(self.text(node) for node in nodes)
 
     def _tight(self, node: Syntax) -> str:
-        text = self.text(node)
-        return text if node.kind in ("name", "number", "call", "index", "attribute", "method", "list", "string") else f"({text})"
+        """Return a node as Python, in parentheses unless it is an atom or has a suffix only."""
+        return self.text(node) if node.kind in _TIGHT else f"({self.text(node)})"
+
+    def _compared(self, node: Syntax) -> str:
+        """Return an operand of a comparison, in parentheses unless it is arithmetic, which binds more tightly."""
+        return self.text(node) if node.kind in (*_TIGHT, *_ARITHMETIC, "remainder") else f"({self.text(node)})"
+
+    def _chosen(self, node: Syntax) -> str:
+        """Return one of the two values of a condition, in parentheses unless it is an atom or a negative number."""
+        return self.text(node) if node.kind == "neg" and node.children[0].kind == "number" else self._tight(node)
 
     def knows(self, node: Syntax) -> bool:
         """Whether an expression depends on plain values only, such as the shapes of tensors and results of ``numerics/``."""
@@ -326,16 +338,16 @@ class Writer:
 
     def _conditional(self, value: Syntax, condition: Syntax, otherwise: Syntax) -> str:
         if self.knows(condition):
-            return f"{self._tight(value)} if {self.text(condition)} else {self._tight(otherwise)}"
+            return f"{self._chosen(value)} if {self.text(condition)} else {self._chosen(otherwise)}"
         self.functions.add("where")
         return f"where({self.text(condition)}, {self.text(value)}, {self.text(otherwise)})"
 
     def _comparison(self, node: Syntax) -> str:
         children = node.children
         if children[2].kind == "none":
-            return f"{self._tight(children[0])} is {'not ' * (children[1].text == '!=')}None"
+            return f"{self._compared(children[0])} is {'not ' * (children[1].text == '!=')}None"
         pairs = [
-            f"{self._tight(children[i])} {children[i + 1].text} {self._tight(children[i + 2])}"
+            f"{self._compared(children[i])} {children[i + 1].text} {self._compared(children[i + 2])}"
             for i in range(0, len(children) - 2, 2)
         ]
         return pairs[0] if len(pairs) == 1 else " & ".join(f"({pair})" for pair in pairs)
@@ -420,10 +432,29 @@ def _over(derivative: Syntax) -> Syntax:
 def negated(condition: str) -> str:
     """Return the condition that is true where a condition is false."""
     tree = _tree(condition)
-    if tree.kind == "comparison" and len(tree.children) == 3 and tree.children[1].text in ("!=", "=="):
-        symbol = "==" if tree.children[1].text == "!=" else "!="
-        return unparse(tree.with_children([tree.children[0], new_token("COMPARISON", symbol), tree.children[2]]))
-    return f"not ({condition})"
+    opposite = _opposite(tree)
+    return f"not ({condition})" if opposite.kind == "logical_not" or tree.kind != "comparison" else unparse(opposite)
+
+
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_WHOLE = ("len", "dimension")
+"""Functions whose results are whole numbers: an order of others may be false both ways because of nan."""
+
+
+def _opposite(tree: Syntax) -> Syntax:
+    """Return the condition that is true where a condition is false, without ``not`` where possible."""
+    if tree.kind == "logical_not":
+        return tree.children[0]
+    if tree.kind in ("logical_and", "logical_or"):
+        other = "logical_or" if tree.kind == "logical_and" else "logical_and"
+        return new_tree(other, *map(_opposite, tree.children))
+    if tree.kind == "comparison" and len(tree.children) == 3:
+        left, symbol, right = tree.children
+        is_length = left.kind == "index" and unparse(left.children[0]).endswith(".shape")
+        is_whole = is_length or (left.kind == "call" and left.children[0].text in _WHOLE)
+        if symbol.text in ("==", "!=") or is_whole:
+            return tree.with_children([left, new_token("COMPARISON", _OPPOSITES[symbol.text]), right])
+    return new_tree("logical_not", tree)
 
 
 # From rows to declarations
@@ -628,11 +659,11 @@ class Compiler:
         if row.is_helper and not lines:
             return f"{row.name}: Any = lambda {parameters}: {body}"
         if row.is_helper:
-            return "\n".join([f"def {row.name}({typed}) -> Any:", *lines, f"    return {body}"])
+            return _definition(row.name, typed, _sentence(row.summary), lines, body)
         function = f"lambda {parameters}: {body}"
         if lines:
             function = f"_{row.name}_composed"
-            self.definitions.append("\n".join([f"def {function}({typed}) -> Any:", *lines, f"    return {body}"]))
+            self.definitions.append(_definition(function, typed, _sentence(row.summary), lines, body))
         kinds = ", ".join(f"{each.name}={each.kind}" for each in own if each.kind)
         return (
             f"{_target(row)} = declare.composed({row.name!r}, {function}, "
@@ -642,8 +673,7 @@ class Compiler:
     def _requirement(self, row: Row, text: str) -> str:
         """Return a statement that raises an error if a condition is false.  A shape in braces in the message is a list."""
 
-        def python(expression: str) -> str:
-            tree = _tree(expression)
+        def python(tree: Syntax) -> str:
             writer = Writer(names_in(tree))
             if unknown := names_in(tree) - {each.name for each in (*row.parameters, *row.options)} - _CONSTANTS.keys():
                 raise RuleError(f"{', '.join(sorted(unknown))} is not a parameter")
@@ -652,7 +682,7 @@ class Compiler:
             return result
 
         def shown(part: re.Match[str]) -> str:
-            value = python(part[1])
+            value = python(_tree(part[1]))
             return f"{{list({value})}}" if value.endswith(".shape") or value.startswith("listed(") else f"{{{value}}}"
 
         parts = [part.strip() for part in text.split(" | ")]
@@ -663,7 +693,7 @@ class Compiler:
         condition, error, message, *hints = parts
         message = f'f"{re.sub("{(.*?)}", shown, message)}"' if "{" in message else repr(message)
         arguments = [message, *(f"hint={hint!r}" for hint in hints)]
-        return f"    if not ({python(condition)}): raise {error}({', '.join(arguments)})"
+        return f"    if {python(_opposite(_tree(condition)))}: raise {error}({', '.join(arguments)})"
 
     def _value(self, row: Row, value: str) -> str:
         if not value or (value.isidentifier() and value not in row.tensors):
@@ -729,7 +759,8 @@ class Compiler:
 
     def _function(self, row: Row, statements: Sequence[Syntax], name: str, parameters: Sequence[str] | None) -> str:
         """Return a function of the statements; by default, its parameters are ``g`` and the values that it needs."""
-        known = [*row.tensors, "out", *split_outside_brackets(row.keywords.get("results", ""))]
+        words = row.keywords
+        known = [*row.tensors, "out", *split_outside_brackets(words.get("results", ""))]
         known += [*(f"{each}_shape" for each in row.tensors), *(each.name for each in row.statics)]
         wanted = {each for statement in statements for each in names_in(statement)}
         parameters = parameters or ["g", *(each for each in known if each in wanted)]
@@ -737,9 +768,10 @@ class Compiler:
         if not lines:
             return f"lambda {', '.join(parameters)}: {result}"
         function = f"_{row.name}_{name}"
-        self.definitions.append(
-            "\n".join([f"def {function}({': Any, '.join(parameters)}: Any) -> Any:", *lines, f"    return {result}"])
-        )
+        what = f"The cotangent of {name.removeprefix('by_')} in" if name.startswith("by_") else "The Taylor series of"
+        formula = words.get("formula", row.summary) if len(row.tensors) == 1 else row.summary
+        about = f"{what} ``{row.call}``: {formula}."
+        self.definitions.append(_definition(function, f"{': Any, '.join(parameters)}: Any", about, lines, result))
         return function
 
     def _statements(self, row: Row, statements: Sequence[Syntax], names: Sequence[str]) -> tuple[list[str], str]:
@@ -818,6 +850,21 @@ class Compiler:
         for name, python in {**_CONSTANTS, "none": "None", "true": "True", "false": "False"}.items():
             text = re.sub(rf"(?<!['\w]){name}(?!['\w])", python, text)
         return f"({text},)"
+
+
+_LONG = 3
+"""The number of statements before the result from which on a function has a docstring."""
+
+
+def _sentence(summary: str) -> str:
+    """Return a summary as a sentence; its first word has a capital letter unless it is the name of a parameter or a formula."""
+    return f"{summary[0].upper() if re.match(r'[a-z]{2,} ', summary) else summary[0]}{summary[1:]}."
+
+
+def _definition(name: str, parameters: str, about: str, lines: Sequence[str], result: str) -> str:
+    """Return a function as Python, with the docstring ``about`` if it is long."""
+    docstring = [f'    """{about}"""'] if len(lines) >= _LONG else []
+    return "\n".join([f"def {name}({parameters}) -> Any:", *docstring, *lines, f"    return {result}"])
 
 
 def _target(row: Row) -> str:

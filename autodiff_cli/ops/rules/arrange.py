@@ -19,15 +19,15 @@ declare = Declarations(__name__)
 
 declare.python('flip', ('dims',), parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='the elements in reverse order along the given dimensions', formula='flip(g)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [0]), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [0, 1]),))
 def _fliplr_composed(x: Any) -> Any:
-    if not (len(x.shape) > 1): raise ShapeError('Input must be >= 2-d.')
+    if len(x.shape) <= 1: raise ShapeError('Input must be >= 2-d.')
     return flipped(x, (1,))
 fliplr = declare.composed('fliplr', _fliplr_composed, dict(), tensors=('x',), summary='the columns in reverse order', formula='fliplr(g)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
 def _flipud_composed(x: Any) -> Any:
-    if not (len(x.shape) > 0): raise ShapeError('Input must be >= 1-d.')
+    if len(x.shape) == 0: raise ShapeError('Input must be >= 1-d.')
     return flipped(x, (0,))
 flipud = declare.composed('flipud', _flipud_composed, dict(), tensors=('x',), summary='the rows in reverse order', formula='flipud(g)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
 def _roll_composed(x: Any, shifts: Any, dims: Any = None) -> Any:
-    if not (len(listed(shifts)) == (1 if dims is None else len(listed(dims)))): raise ShapeError(f"shifts and dimensions must align. shifts: {len(listed(shifts))}, dims:{0 if dims is None else len(listed(dims))}")
+    if len(listed(shifts)) != (1 if dims is None else len(listed(dims))): raise ShapeError(f"shifts and dimensions must align. shifts: {len(listed(shifts))}, dims:{0 if dims is None else len(listed(dims))}")
     return rolled(x, listed(shifts), ()) if (dims is None) and is_plain(x) else (reshape(rolled(reshape(x, (-1,)), listed(shifts), (0,)), x.shape) if dims is None else rolled(x, listed(shifts), listed(dims)))
 roll = declare.composed('roll', _roll_composed, dict(shifts=WHOLES, dims=optional(DIMENSIONS)), tensors=('x',), summary='the elements shifted along dims, with the last elements moved to the front; without dims, x is flattened first', formula='roll(g, -shifts)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, 1), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1, -1], [0, 1]),))
 tril = declare('tril', arrays.tril, {'x': lambda g, diagonal: tril(g, diagonal)}, statics={'diagonal': 0}, kinds={'diagonal': WHOLE}, summary='the lower triangle of a matrix, with 0 above the given diagonal', formula='tril(g)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]], 1),))
@@ -38,7 +38,7 @@ declare.python('repeat', None, parameters=('x', 'sizes'), defaults=(), tensors=(
 declare.python('tile', ('dims',), parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='x repeated along its last dimensions; missing repetition counts are 1', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [2]),))
 declare.python('repeat_interleave', ('repeats', 'dim'), parameters=('x', 'repeats', 'dim'), defaults=(None, ), tensors=('x',), kinds={'repeats': POSITIONS, 'dim': optional(DIMENSION)}, summary='the elements of x, or its slices along dim, each repeated consecutively', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1, 2], 0),))
 def _pad_composed(x: Any, pad: Any, mode: Any = 'constant', value: Any = None) -> Any:
-    if not (mode == 'constant'): raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
+    if mode != 'constant': raise ArgumentError(f"pad supports mode='constant' only, not '{mode}'")
     return padded(x, listed(pad), 0.0 if value is None else value)
 pad = declare.composed('pad', _pad_composed, dict(pad=WHOLES, mode=TEXT, value=optional(NUMBER)), tensors=('x',), summary='x with a border of value; pad lists the widths (negative to crop) before and after each dimension, last dimension first', formula='g without the border', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1, 2]), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1, -1, 0, 1], 'constant', 5.0),), methods=())
 broadcast_to = declare.composed('broadcast_to', lambda x, size: expand(x, size), dict(size=WHOLES), tensors=('x',), summary='x broadcast to a shape', samples=(([1.0, 2.0], [3, 2]),))
@@ -56,14 +56,16 @@ declare.python('dsplit', ('indices_or_sections',), parameters=('x', 'indices_or_
 split_with_sizes = declare.composed('split_with_sizes', lambda x, split_sizes, dim=0: split(x, listed(split_sizes), dim), dict(split_sizes=WHOLES, dim=DIMENSION), tensors=('x',), summary='parts of x along dim with the lengths in a list', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [2, 1], 1),))
 unfold = declare('unfold', arrays.unfolded, {'x': lambda g, x_shape, dim, size, step: unfold_backward(g, x_shape, dim, size, step)}, statics={'dim': 0, 'size': 1, 'step': 1}, kinds={'dim': DIMENSION, 'size': WHOLE, 'step': WHOLE}, series='linear', view=True, summary='windows of the given size along dim, at distances of step, along a new last dimension', samples=(([1.0, -2.0, 3.0], 0, 2, 1), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 2, 1),))
 def _rot90_composed(x: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
-    if not (len(listed(dims)) == 2): raise GraphError(f"expected total rotation dims == 2, but got dims = {len(listed(dims))}")
-    if not (dimension(dims[0], len(x.shape)) != dimension(dims[1], len(x.shape))): raise GraphError(f"expected rotation dims to be different, but got dim0 = {dimension(dims[0], len(x.shape))} and dim1 = {dimension(dims[1], len(x.shape))}")
+    """x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    if len(listed(dims)) != 2: raise GraphError(f"expected total rotation dims == 2, but got dims = {len(listed(dims))}")
+    if dimension(dims[0], len(x.shape)) == dimension(dims[1], len(x.shape)): raise GraphError(f"expected rotation dims to be different, but got dim0 = {dimension(dims[0], len(x.shape))} and dim1 = {dimension(dims[1], len(x.shape))}")
     first = dimension(dims[0], len(x.shape))
     second = dimension(dims[1], len(x.shape))
-    return transpose(flipped(x, (second,)), first, second) if (k % 4) == 1 else (flipped(x, (first, second)) if (k % 4) == 2 else (flipped(transpose(x, first, second), (second,)) if (k % 4) == 3 else flipped(x, ())))
+    turns = k % 4
+    return transpose(flipped(x, (second,)), first, second) if turns == 1 else (flipped(x, (first, second)) if turns == 2 else (flipped(transpose(x, first, second), (second,)) if turns == 3 else flipped(x, ())))
 rot90 = declare.composed('rot90', _rot90_composed, dict(k=WHOLE, dims=WHOLES), tensors=('x',), summary='x rotated k times by 90 degrees in the plane of two dimensions, from the first towards the second', formula='rot90(g, -k)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 3), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [1, 0]),))
 def _adjoint_composed(x: Any) -> Any:
-    if not (len(x.shape) != 1): raise GraphError('tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.')
+    if len(x.shape) == 1: raise GraphError('tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.')
     return transpose(x, -2, -1) if x.shape else x
 adjoint = declare.composed('adjoint', _adjoint_composed, dict(), tensors=('x',), summary='the transposes of the matrices in the last two dimensions', formula='transpose(g)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
 declare.python('atleast_1d', None, parameters=('x',), defaults=(), tensors=('x',), kinds={}, summary='x with at least one dimension', formula='reshape(g, shape of x)', samples=(([1.0, -2.0, 3.0],),))

@@ -18,6 +18,7 @@ declare = Declarations(__name__)
 
 mean_where: Any = lambda x, chosen, dim, keepdim: sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
 def equal_shares(g: Any, x: Any, out: Any, dim: Any, nans: Any = True) -> Any:
+    """The cotangent of an extreme value, shared evenly among the elements that are equal to it; with nans, nan equals nan."""
     g = spread(g, x.shape, dim)
     out = spread(out, x.shape, dim)
     chosen = ((x == out) | (isnan(x) & isnan(out))) if nans else (x == out)

@@ -26,12 +26,15 @@ declare = Declarations(__name__)
 
 over_deviations: Any = lambda covariance, size: (covariance / reshape(size, (-1, 1))) / size
 def areas(name: Any, y: Any, x: Any, dx: Any, at: Any) -> Any:
-    if not (len(y.shape) > 0): raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
-    if not ((x is None) or has_points(x.shape, y.shape, at)): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
-    means = (y[neighbour_key(at, True)] + y[neighbour_key(at, False)]) / 2
-    return (means * dx) if x is None else ((means * (x[neighbour_key(at, True)] - x[neighbour_key(at, False)])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:(-1)], (-1,) + ((1,) * ((len(y.shape) - at) - 1)))))
+    """The areas of the trapezoids between neighbouring samples y along dimension at, with the points x, or the distance dx if x is none; name is for errors."""
+    if len(y.shape) == 0: raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
+    if (x is not None) and (not has_points(x.shape, y.shape, at)): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
+    later = neighbour_key(at, True)
+    earlier = neighbour_key(at, False)
+    means = (y[later] + y[earlier]) / 2
+    return (means * dx) if x is None else ((means * (x[later] - x[earlier])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:(-1)], (-1,) + ((1,) * ((len(y.shape) - at) - 1)))))
 def sum_with_mean(by_measure: Any, g: Any, x: Any, dim: Any) -> Any:
-    by_mean = (None) if g is None else spread(g / count(x.shape, dim), x.shape, dim)
+    by_mean = None if g is None else spread(g / count(x.shape, dim), x.shape, dim)
     return by_mean if by_measure is None else (by_measure if by_mean is None else (by_measure + by_mean))
 declare.python('polyval', ('c', 'x'), parameters=('c', 'x'), defaults=(), tensors=('c', 'x'), kinds={'c': TENSOR, 'x': TENSOR}, summary='polynomial with the coefficients c, highest power first, at x', formula='powers of x; with respect to x, the sum of k*c*x**(k - 1)', samples=(([2.0, -1.0, 3.0], 0.7), ([2.0, -1.0, 0.5, 3.0], [0.7, -1.2]),), methods=())
 def _trapezoid_composed(y: Any, x: Any = None, dx: Any = 1.0, dim: Any = -1) -> Any:
@@ -61,17 +64,18 @@ nanmean = declare.composed('nanmean', _nanmean_composed, dict(dim=optional(DIMEN
 nanmedian = declare.composed('nanmedian', lambda x, dim=None, keepdim=False: nanmedian_of_all(x) if dim is None else nanmedian_along(x, dim, keepdim), dict(dim=optional(DIMENSION), keepdim=FLAG), tensors=('x',), summary='the lower median of the elements that are not nan; along dim, the medians and their positions', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
 mode = declare.composed('mode', lambda x, dim=-1, keepdim=False: mode_along(x, dim, keepdim), dict(dim=DIMENSION, keepdim=FLAG), tensors=('x',), summary='the most frequent element along dim, the smallest of several, and its last position', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0], [3.0, 5.0]], 1),))
 def _cov_composed(x: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    if not (len(x.shape) < 3): raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
+    """The covariance matrix of the rows of x, whose columns are observations, with optional weights."""
+    if len(x.shape) >= 3: raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
     weights = fweights if aweights is None else (aweights if fweights is None else (fweights * aweights))
     rows = reshape(x, (1, -1)) if len(x.shape) < 2 else x
     total = rows.shape[1] if weights is None else sum(weights)
-    rest = rows - (mean(rows, 1, True) if weights is None else (sum(rows * weights, 1, True) / total))
-    free = total - (correction * (1 if aweights is None else (sum(weights * aweights) / total)))
-    result = matmul(rest if weights is None else (rest * weights), transpose(rest)) / positive_part(free)
+    deviations = rows - (mean(rows, 1, True) if weights is None else (sum(rows * weights, 1, True) / total))
+    degrees = total - (correction * (1 if aweights is None else (sum(weights * aweights) / total)))
+    result = matmul(deviations if weights is None else (deviations * weights), transpose(deviations)) / positive_part(degrees)
     return reshape(result, ()) if len(x.shape) < 2 else result
 cov = declare.composed('cov', _cov_composed, dict(correction=NUMBER, fweights=optional(TENSOR), aweights=optional(TENSOR)), tensors=('x',), summary='the covariance matrix of the rows of x, whose columns are observations, with optional weights', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
 def _corrcoef_composed(x: Any) -> Any:
-    if not (len(x.shape) < 3): raise ShapeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
+    if len(x.shape) >= 3: raise ShapeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(x.shape)} dimensions")
     covariance = cov(x)
     return over_deviations(covariance, diagonal(covariance) ** 0.5) if covariance.shape else (covariance / covariance)
 corrcoef = declare.composed('corrcoef', _corrcoef_composed, dict(), tensors=('x',), summary='the matrix of correlation coefficients of the rows of x, whose columns are observations', samples=(([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))
@@ -80,11 +84,11 @@ def _cumulative_trapezoid_composed(y: Any, x: Any = None, *, dx: Any = 1, dim: A
     return cumsum(areas('cumulative_trapezoid', y, x, dx, at), at)
 cumulative_trapezoid = declare.composed('cumulative_trapezoid', _cumulative_trapezoid_composed, dict(y=TENSOR, x=optional(TENSOR), dx=NUMBER, dim=DIMENSION), tensors=('y', 'x'), summary='the integrals from the first point to each further point by the trapezoidal rule, at distances dx or at points x', samples=(([1.0, -2.0, 3.5],), ([1.0, -2.0, 3.5], [0.0, 1.0, 3.0]),))
 def _variance_and_mean_by_x(g: Any, x: Any, dim: Any, correction: Any) -> Any:
-    by_measure = (None) if g[0] is None else var_vjp(g[0], x, dim, correction)
+    by_measure = None if g[0] is None else var_vjp(g[0], x, dim, correction)
     return sum_with_mean(by_measure, g[1], x, dim)
 variance_and_mean = declare.several('var_mean', arrays.variance_and_mean, _variance_and_mean_by_x, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
 def _deviation_and_mean_by_x(g: Any, x: Any, dim: Any, correction: Any) -> Any:
-    by_measure = (None) if g[0] is None else var_vjp(over_size(g[0], reshape(deviation(x, dim, correction, False), g[0].shape) * 2), x, dim, correction)
+    by_measure = None if g[0] is None else var_vjp(over_size(g[0], reshape(deviation(x, dim, correction, False), g[0].shape) * 2), x, dim, correction)
     return sum_with_mean(by_measure, g[1], x, dim)
 deviation_and_mean = declare.several('std_mean', arrays.deviation_and_mean, _deviation_and_mean_by_x, statics={'dim': None, 'correction': 1, 'keepdim': False}, public=False)
 nanmedian_along = declare.several('nanmedian', arrays.nanmedian_along, put_one_back, statics={'dim': -1, 'keepdim': False}, node='NanmedianBackward1', results=('values', 'indices'), constant=('indices',), public=False)

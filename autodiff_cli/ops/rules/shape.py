@@ -17,7 +17,7 @@ declare.python('expand', None, parameters=('x', 'shape'), defaults=(), tensors=(
 declare.python('view', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0]], [2]),))
 declare.python('reshape', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),))
 def _flatten_composed(x: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
-    if not ((dimension(start_dim, len(x.shape)) <= dimension(end_dim, len(x.shape))) or (len(x.shape) == 1)): raise ArgumentError('flatten() has invalid args: start_dim cannot come after end_dim')
+    if (dimension(start_dim, len(x.shape)) > dimension(end_dim, len(x.shape))) and (len(x.shape) != 1): raise ArgumentError('flatten() has invalid args: start_dim cannot come after end_dim')
     return x if len(x.shape) == 1 else reshaped(x, (x.shape[:dimension(start_dim, len(x.shape))] + (-1,)) + x.shape[(dimension(end_dim, len(x.shape)) + 1):])
 flatten = declare.composed('flatten', _flatten_composed, dict(start_dim=DIMENSION, end_dim=DIMENSION), tensors=('x',), summary='the dimensions from start_dim to end_dim merged into one', samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 declare.python('permute', None, parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='the dimensions of x in another order', samples=(([[1.0, 2.0], [3.0, 4.0]], [1, 0]),))
