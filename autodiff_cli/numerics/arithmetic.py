@@ -118,7 +118,7 @@ def isclose(x: Array, y: Array, rtol: float, atol: float, equal_nan: bool) -> An
 
 
 def _truth(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return the forward computation of ``all`` or ``any``, which reduces truth values with a ufunc."""
+    """Return the computation of ``all`` or ``any``, which reduces truth values with a ufunc; for an empty list, no dimension."""
 
     def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
         dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim

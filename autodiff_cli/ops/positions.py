@@ -13,27 +13,17 @@ from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, ShapeError
 from autodiff_cli.numerics.positions import checked_slices, gather_key, place_along, slices_at
 from autodiff_cli.ops.indexing import getitem
-from autodiff_cli.ops.rules.positions import (
-    declare,
-    gather,
-    index_copied,
-    index_filled,
-    index_putted,
-    scatter_added,
-    scatter_filled,
-    scattered,
-    selected,
-)
+from autodiff_cli.ops.rules import positions as rules
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
 
 _KEY = either(MASK, POSITIONS)
 
 
-@declare.described
+@rules.declare.described
 def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
     """Elements at positions along dim, where x and indices broadcast; without dim, elements at positions in the flattened x."""
     if dim is None:
-        return gather(reshape(x, (-1,)), 0, indices.reshape(-1))
+        return rules.gather(reshape(x, (-1,)), 0, indices.reshape(-1))
     at = dimension(dim, len(x.shape))
     if indices.ndim != len(x.shape) or not x.shape:
         raise ShapeError(
@@ -43,17 +33,17 @@ def take_along_dim(x: Value, indices: Positions, dim: int | None = None) -> Any:
     common = list(broadcast_shape("take_along_dim", *((*s[:at], 1, *s[at + 1 :]) for s in (x.shape, indices.shape))))
     wide, long = list(common), list(common)
     wide[at], long[at] = x.shape[at], indices.shape[at]
-    return gather(x if tuple(wide) == tuple(x.shape) else expand(x, wide), at, np.broadcast_to(indices, long))
+    return rules.gather(x if tuple(wide) == tuple(x.shape) else expand(x, wide), at, np.broadcast_to(indices, long))
 
 
-@declare.described
+@rules.declare.described
 def index_select(x: Value, dim: int, index: Positions) -> Any:
     at, index = checked_slices("index_select", x.shape, dim, index)
     if not x.shape:
         if index.size > 1:
             raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
-        return reshape(selected(reshape(x, (1,)), 0, index[:1]), ())
-    return selected(x, at, index)
+        return reshape(rules.selected(reshape(x, (1,)), 0, index[:1]), ())
+    return rules.selected(x, at, index)
 
 
 def _has_elements(value: object) -> bool:
@@ -72,29 +62,29 @@ def _key_and_source(x: Value, dim: int, index: Positions, src: Operand) -> tuple
     return (gather_key(x.shape, at, index) if x.shape else ()), src
 
 
-@declare.described
+@rules.declare.described
 def scatter(x: Value, dim: int, index: Positions, src: Operand) -> Any:
     key, src = _key_and_source(x, dim, index, src)
-    return scattered(x, src, key, False) if _has_elements(src) else scatter_filled(x, key, src)
+    return rules.scattered(x, src, key, False) if _has_elements(src) else rules.scatter_filled(x, key, src)
 
 
-@declare.described
+@rules.declare.described
 def scatter_add(x: Value, dim: int, index: Positions, src: Value) -> Any:
     key, src = _key_and_source(x, dim, index, src)
-    return scatter_added(x, src, key, True)
+    return rules.scatter_added(x, src, key, True)
 
 
-@declare.described
+@rules.declare.described
 def index_fill(x: Value, dim: int, index: Positions, value: Operand) -> Any:
     at, index = checked_slices("index_fill", x.shape, dim, index)
     key = slices_at(at, index) if x.shape else (np.array(index.size > 0),)  # the mask of a number
-    return index_copied(x, value, key, False) if _has_elements(value) else index_filled(x, key, value)
+    return rules.index_copied(x, value, key, False) if _has_elements(value) else rules.index_filled(x, key, value)
 
 
-@declare.described
+@rules.declare.described
 def index_put(x: Value, indices: object, values: Value, accumulate: bool = False) -> Any:
     parts = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
     key = tuple(_KEY(part, "index_put", "indices") for part in parts)
     if len(key) > len(x.shape):
         raise ArgumentError(f"index_put: got {len(key)} indices, but the tensor has {len(x.shape)} dimensions")
-    return index_putted(x, values, key, bool(accumulate))
+    return rules.index_putted(x, values, key, bool(accumulate))

@@ -65,10 +65,7 @@ def _interval(variable: str, value: str | Ends, name: str) -> Interval:
 
 
 def _end(end: str | float | None, default: float, name: str, variable: str) -> float:
-    """Return an end of the interval of a variable, in the setting ``name``, as a number that is not nan.
-
-    If it is left out, as ``None`` or an empty text, it is the default.
-    """
+    """Return an end of the interval of a variable, in the setting ``name``, as a number; the default if it is left out."""
     if end is None or (isinstance(end, str) and not end.strip()):
         return default
     value: Array = constant_value(end, name, variable) if isinstance(end, str) else np.asarray(end, float)

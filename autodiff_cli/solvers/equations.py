@@ -112,10 +112,7 @@ def _sides(source: str, statement: list[Syntax]) -> list[list[Syntax]]:
 
 
 def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
-    """Return whether tokens on the ``left`` of an equals sign define something: a name, names ``a, b``, or a function ``f(x)``.
-
-    A name with a value, ``known``, and the name of a function, of the program or of the language, cannot be defined again.
-    """
+    """Return whether the tokens ``left`` of an equals sign define a name not ``known``, names ``a, b``, or a new function."""
     kinds = [token.kind for token in left]
     if kinds == ["NAME"]:
         return left[0].text not in known

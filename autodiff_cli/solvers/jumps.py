@@ -133,11 +133,8 @@ def _discontinuity_between(
 
 
 def _has_hole(system: System, enclosure: Enclosure | None, low: Vector, high: Vector) -> bool:
-    """Return whether the functions are unbounded in a box: at a hole between two floats, or at the open end of a domain.
-
-    This is not known without an enclosure, or if it is that of a formula, which may divide by a pivot of 0 where the function of
-    arrays itself is defined.
-    """
+    """Return whether functions are unbounded in a box: at a hole between two floats, or the open end of a domain."""
+    # Without a tape, the enclosure is that of a formula, which may divide by a pivot of 0 where the function itself is defined.
     return system.tape is not None and enclosure is not None and not enclosure.is_bounded(low, high)
 
 

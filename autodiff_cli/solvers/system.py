@@ -227,10 +227,7 @@ class System:
             return None
 
     def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
-        """Return the variables and the results on a new tape; ``None`` if the programs cannot be traced, or need not be.
-
-        ``formulas`` replace primitives, by their names.
-        """
+        """Return the variables and the results on a new tape, with ``formulas`` for primitives by name; ``None`` if impossible."""
         if len(self.start) > MOST_TRACED or self._formula is not None:
             return None
         try:

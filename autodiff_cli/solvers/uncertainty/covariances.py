@@ -77,10 +77,7 @@ def covariance(source: Covariance) -> Estimates:
 
 
 def _from_object(document: Mapping[str, Any]) -> Estimates:
-    """Return the estimates in the JSON object of ``fit`` or ``propagate``, or in a table ``{"a": {"a": 1}}``.
-
-    The table may also be the entry ``covariance`` of an object, beside which there may be ``values``.
-    """
+    """Return the estimates of ``fit`` or ``propagate`` as JSON, of a table ``{"a": {"a": 1}}``, or of a table and ``values``."""
     if "parameters" in document:
         return _from_fit(document)
     if document.get("command") == "propagate":
@@ -100,10 +97,7 @@ def _from_propagation(document: Mapping[str, Any]) -> Estimates:
 
 
 def _from_fit(document: Mapping[str, Any]) -> Estimates:
-    """Return the parameters of a fit; those that are fixed have no uncertainty, and those that are tied are left out.
-
-    A tied parameter is computed from others: it has a standard error, but is not in the covariance matrix.
-    """
+    """Return the parameters of a fit; fixed ones have no uncertainty, and tied ones, which have no covariances, are left out."""
     if not document.get("converged", True):
         raise NotSolved("the fit is not verified, so its covariances cannot be used", hint="run the fit alone to see the reason")
     table, parameters = document["covariance"], document["parameters"]

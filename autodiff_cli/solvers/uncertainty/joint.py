@@ -63,10 +63,7 @@ class Joint(NamedTuple):
 
     @property
     def groups(self) -> list[list[int]]:
-        """The numbers of the quantities, in groups that are not correlated with each other, in order of their first quantities.
-
-        They are the connected components of the graph of correlations, found by breadth-first search.
-        """
+        """The quantities in groups that are not correlated with each other (by breadth-first search), in order of first ones."""
         rest = list(range(len(self.x)))
         result = []
         while rest:

@@ -82,10 +82,7 @@ def _third_derivatives(system: System, joint: Joint, i: int) -> tuple[Matrix, Ma
 
 
 def effective_dof(joint: Joint, gradient: Vector) -> float:
-    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i of correlated quantities (Welch-Satterthwaite).
-
-    It is nan if the degrees of freedom in a group differ, and inf if all are infinite.
-    """
+    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch-Satterthwaite); nan if they differ in a group, inf if none has any."""
     covariance = joint.covariance
     total = float(gradient @ covariance @ gradient)
     divisor = 0.0

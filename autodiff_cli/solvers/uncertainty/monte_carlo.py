@@ -43,12 +43,9 @@ class Sample(NamedTuple):
     trials: int
 
     def summary(self, level: float) -> Record:
-        """Return the mean, the standard deviation, and the symmetric and the shortest interval with the probability ``level``.
-
-        Both intervals reach from one of the sorted values to the value that is ``steps`` places later: JCGM 101:2008, 7.7.
-        """
+        """Return the mean, the standard deviation, and the symmetric and the shortest interval with the probability ``level``."""
         size = len(self.values)
-        steps = min(max(round(level * size), 1), size - 1)
+        steps = min(max(round(level * size), 1), size - 1)  # from the value at the lower end of an interval to that at the upper
         first = (size - steps) // 2
         lengths = self.values[steps:] - self.values[: size - steps]
         shortest = int(np.argmin(lengths))
@@ -62,13 +59,9 @@ class Sample(NamedTuple):
         }
 
     def error(self, probability: float) -> float:
-        """Return the standard error of a quantile.
-
-        The number of values below it has a binomial distribution: half the distance of the values one standard deviation of this
-        number, the rank, below and above is the error.
-        """
+        """Return the standard error of a quantile, from the values that are one standard deviation of its rank away."""
         size = len(self.values)
-        rank, deviation = probability * size, math.sqrt(size * probability * (1 - probability))
+        rank, deviation = probability * size, math.sqrt(size * probability * (1 - probability))  # of a binomial distribution
         low, high = (min(max(round(end), 0), size - 1) for end in (rank - deviation, rank + deviation))
         return float(self.values[high] - self.values[low]) / 2
 
@@ -143,10 +136,7 @@ def _blocks(joint: Joint, seed: int, count: int) -> Iterator[Matrix]:
 
 
 def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count: int) -> Matrix:
-    """Return random deviations of a group of correlated quantities from their estimates, as rows of ``count`` numbers.
-
-    A quantity alone has its own distribution; several are normal, or ``t`` if they have common degrees of freedom.
-    """
+    """Return deviations of a group from its estimates, as rows of ``count`` numbers: normal, or ``t``, for several quantities."""
     distributions = [joint.distributions[j] for j in group]
     if len(group) == 1:
         return distributions[0].draw(generator, count)[None] if distributions[0].size else np.zeros((1, count))

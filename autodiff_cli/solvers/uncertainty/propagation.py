@@ -185,10 +185,7 @@ _NEGATIVE_VARIANCE = "too large for a series: with the terms of second order, it
 
 
 def _changes_by_second_order(u: float, shift: float, added: float) -> list[str]:
-    """Return which digits of an output, of those that are written, change by terms of second order; none if first order is enough.
-
-    The terms shift its value, and are ``added`` to the variance ``u**2``; if that becomes negative, the series does not apply.
-    """
+    """Return what terms of second order, a shift and ``added`` variance, change in the written digits of an output, in words."""
     variance = u * u + added
     if not variance >= 0:
         return [_NEGATIVE_VARIANCE]
@@ -243,13 +240,10 @@ class _Calculation:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
 
     def _note_distant_values(self, outcomes: Sequence[Outcome], values: Vector, jacobian: Matrix) -> None:
-        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion.
-
-        Finite values are not noted after a note that the expansion is not sufficient.
-        """
+        """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion."""
         joint = self.joint
         uncertain = np.flatnonzero(joint.u > 0)
-        is_expansion_noted = any(remark["kind"] == "second_order" for remark in self.notes)
+        is_expansion_noted = any(remark["kind"] == "second_order" for remark in self.notes)  # that it is not sufficient
         curvatures = [np.diag(self.system.hessian(joint.x, row))[uncertain] for row in np.eye(len(values))]
         for distance in (-2.0, -1.0, 1.0, 2.0):
             steps = distance * joint.u[uncertain]
@@ -295,10 +289,7 @@ class _Calculation:
         return NotSolved(message, span=span, source=self.expression, hint=hint)
 
     def _budget(self, used: Collection[str], gradient: Vector, parts: Mapping[str, float]) -> list[Record]:
-        """Return the contributions of the used quantities to the variance of an output, then its further ``parts`` that are not 0.
-
-        The part ``second order`` is not in the variance of first order, ``correlation`` is.
-        """
+        """Return the contributions of the used quantities to the variance of an output, then its further parts that are not 0."""
         joint = self.joint
         contributions = gradient * joint.u + 0.0  # no -0.0 in tables
         variance = float(gradient @ joint.covariance @ gradient) + parts["second order"]
@@ -351,10 +342,7 @@ class _Calculation:
         return outcome
 
     def _note_changes(self, name: str, changes: Sequence[str]) -> None:
-        """Note what terms of second order change in an output, unless they are included.
-
-        Without changes, nothing is noted.  A negative variance is noted, or an error if the terms are included.
-        """
+        """Note what terms of second order change in an output; if they are included, only a negative variance matters, an error."""
         of_output = f" of {name}" if len(self.outputs) > 1 else ""
         if _NEGATIVE_VARIANCE in changes:
             message = f"the uncertainties{of_output} are {_NEGATIVE_VARIANCE}"

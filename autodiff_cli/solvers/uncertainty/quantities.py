@@ -232,10 +232,7 @@ def _spread_over(sizes: Array, name: str, value: Array) -> Array:
 
 
 def _with_dof(spread: Distribution | None, label: str, dof: float) -> Distribution:
-    """Return the distribution of an element with degrees of freedom; a normal one becomes ``t`` if they are finite.
-
-    An element without a distribution, ``None``, is an error.
-    """
+    """Return a distribution with degrees of freedom, where ``normal`` becomes ``t``; no distribution, ``None``, is an error."""
     if spread is None:
         message = f"{setting('dof')} names '{label}', which has no uncertainty"
         raise UsageError(message, hint=f"state its uncertainty with {setting('u')}")

@@ -169,10 +169,7 @@ def _exponent(number: float, digits: int) -> int:
 
 
 def concise(value: float, u: float) -> str:
-    """Return a value and its uncertainty, both rounded to the second digit of the latter, as ``9.801(22)`` or ``1.23(12)e3``.
-
-    Without a finite uncertainty of which these digits of the value are known, it is written as ``9.801 ± 0``.
-    """
+    """Return a value and its uncertainty, rounded to its second digit, as ``9.801(22)`` or ``1.23(12)e3``; else ``9.801 ± 0``."""
     if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # 1e-16: floats have fewer digits
         return f"{value:.12g} ± {u:.2g}"
     first = max(_exponent(number, 2) for number in (abs(value), u) if number)

@@ -148,17 +148,12 @@ class UncertainRows(RowMap):
                 raise UsageError(message, hint="state it in one of them")
 
     def _derivatives(self, variables: Sequence[str]) -> tuple[Compiled, int]:
-        """Return the compiled derivatives, and their highest order.
-
-        It is 3 if terms of second order are included, or if the derivatives that only judge whether these terms are needed are few;
-        otherwise 2, or 1 if they would be computed row by row, which takes long.
-        """
+        """Return the compiled derivatives, and their highest order: 3 if they are needed or few, else 2, and 1 if slow."""
         task, count = self.task, len(self._uncertain)
         depth = 3 if task.propagation_order == 2 or comb(count + 3, 3) <= _MOST_TERMS else 2
         names, by, leaves = names_and_values(task.expression, self._uncertain, task.const, "float64", variables)
         program: Compiled = compile_terms(task.expression, names, leaves, terms(by, depth), "float64", 1)
-        is_row_by_row = program.reason is not None
-        if task.propagation_order == 1 and is_row_by_row:
+        if task.propagation_order == 1 and program.reason is not None:  # row by row, higher derivatives would take long
             return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", 1), 1
         return program, depth
 
@@ -232,10 +227,7 @@ class UncertainRows(RowMap):
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
     def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> tuple[Array, Array]:
-        """Return the shifts by terms of second order, and what they add to the variances; 0 if they are not computed.
-
-        See ``second_order``; the gradient is already multiplied by the uncertainties.
-        """
+        """Return the shifts by terms of second order and what they add to the variances; 0 if only first order is computed."""
         if self._depth == 1:
             return np.zeros(u.shape[1]), np.zeros(u.shape[1])
         hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
@@ -245,10 +237,7 @@ class UncertainRows(RowMap):
         return second_order(gradient, hessian, third, cubes, self._correlation, self._excess)
 
     def _scaled(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, order: int) -> Array:
-        """Return all derivatives of an order, each times the uncertainties of its variables, of shape (n, ..., n, R).
-
-        ``derivatives`` has each of them once, with its variables in order.
-        """
+        """Return all derivatives of an order, each times the uncertainties of its variables, of shape (n, ..., n, R)."""
         count = len(u)
         result = np.empty((count,) * order + u.shape[1:])
         for place in product(range(count), repeat=order):

@@ -27,10 +27,7 @@ def tables(result: Propagation, precision: int) -> list[Renderable]:
 
 
 def _budget_table(budget: Sequence[Mapping[str, Any]], precision: int) -> Renderable:
-    """Return the table of a budget; rows that are not of quantities have a contribution and a share only.
-
-    There is a column of degrees of freedom, ``dof``, if those of a quantity are finite.
-    """
+    """Return the table of a budget, with a column of finite degrees of freedom; other rows have a contribution and a share only."""
     has_dof = any(math.isfinite(row.get("dof", math.inf)) for row in budget)
     distribution = "distri-\nbution" if has_dof else "distribution"  # so that eight columns fit into 80 characters
     columns = [Column("quantity", style="bold"), Column("estimate", NUMBER), Column("u", NUMBER), Column(distribution, WORD)]

@@ -134,10 +134,7 @@ class Minimizer:
             self._watch(kind, point[0].tolist(), float(value[0]), float(length[0]), float(damping[0]))
 
     def _levenberg(self, problems: Indices) -> Indices:
-        """Take Levenberg-Marquardt steps of some problems until each is near a minimum or cannot go on; return how each ended.
-
-        A problem that is near a minimum, with a relative offset of at most ``near``, is still ``RUNNING``.
-        """
+        """Take Levenberg-Marquardt steps of problems; return how each ended, or ``RUNNING`` if it is near a minimum."""
         ended = np.full(len(self.point), RUNNING)
         active, objective = problems, self.objective.only(problems)
         while True:
@@ -187,10 +184,7 @@ class Minimizer:
         return stalled
 
     def _adapt_damping(self, accepted: Indices, gain: Vector, rejected: Indices) -> None:
-        """Change the damping by the rule of Nielsen: after an accepted step by its gain, after rejected ones ever faster.
-
-        The gain of an accepted step is the decrease of the objective relative to the prediction: 1 divides the damping by 3.
-        """
+        """Change the damping by the rule of Nielsen; the gain of a step is its decrease relative to the predicted one."""
         self.damping[accepted] *= np.maximum(1 / 3, 1 - (2 * gain - 1) ** 3)
         self.growth[accepted] = GROWTH
         self.damping[rejected] *= self.growth[rejected]
@@ -211,7 +205,8 @@ class Minimizer:
                 self._report("newton", p, at.value, before, np.zeros(1))
             free = self.box.free(p, at.gradient)
             step, length, positive = at.newton_steps(free)
-            rounding = EPSILON * np.linalg.norm(at.scale * p * free, axis=1)
+            scale = np.sqrt(np.abs(np.einsum("bii->bi", at.hessian)))
+            rounding = EPSILON * np.linalg.norm(scale * p * free, axis=1)
             failed, better = _newton_progress(at, start[active], positive, before, length, rounding)
             last_length[active[better]], value[active[better]] = length[better], at.value[better]
             best[active[better]] = p[better]
@@ -364,10 +359,7 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
 
 
 def _is_exact(scale: Matrix, point: Matrix, error: Matrix, value: Vector) -> Mask:
-    """Return which problems have residuals and errors of the parameters that are negligible, as for data without errors.
-
-    Both are measured relative to the norm of ``scale*point``; half the sum of the squares of the residuals is ``value``.
-    """
+    """Return where residuals (half the sum of squares is ``value``) and errors are negligible beside ``scale*point``."""
     inexact = np.linalg.norm(np.column_stack([scale * error, np.sqrt(2 * value)]), axis=1)
     return np.asarray(inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(scale * point, axis=1))
 
@@ -391,10 +383,7 @@ def _rounding_of_minimum(objective: SumOfSquares, point: Matrix, step: Matrix, f
 
 
 def _singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
-    """Return the singular values of the column-scaled Jacobians, 0 if not finite, and the right singular vectors.
-
-    The vectors are rows, as changes of the parameters: the columns are not scaled any more.
-    """
+    """Return the singular values of the column-scaled Jacobians, 0 if not finite, and their directions as rows of changes."""
     norms = linear.norms
     scaled = np.where(linear.finite[:, None, None], linear.scaled, 0.0)
     _, singular, vectors = np.linalg.svd(scaled)

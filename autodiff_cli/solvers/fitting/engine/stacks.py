@@ -103,16 +103,9 @@ class Quadratic(NamedTuple):
         """Whether all numbers of a function are finite."""
         return np.asarray(np.isfinite(self.value + self.gradient.sum(1) + self.hessian.sum((1, 2))))
 
-    @property
-    def scale(self) -> Matrix:
-        """The roots of the absolute second derivatives by single parameters, of shape (B, n)."""
-        return np.asarray(np.sqrt(np.abs(np.einsum("bii->bi", self.hessian))))
-
     def newton_steps(self, free: Mask) -> tuple[Matrix, Vector, Mask]:
-        """Return Newton steps s with ``H s = -g``, their norms ``sqrt(s'H s)``, and where the Hessian H is positive definite.
-
-        Parameters that are not free stay; their rows and columns of H are those of the identity matrix.
-        """
+        """Return Newton steps ``H s = -g`` of free parameters, their norms ``sqrt(s'H s)``, and where H is positive definite."""
+        # The rows and columns of parameters that are not free are those of the identity matrix, so that they stay.
         gradient = np.where(free, self.gradient, 0.0)
         hessian = np.where(free[:, :, None] & free[:, None, :], self.hessian, np.eye(free.shape[1]))
         diagonal = np.einsum("bii->bi", hessian)
@@ -156,10 +149,7 @@ def triangles(stack: Stack) -> Stack:
 
 
 def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
-    """Return the lower Cholesky factors of matrices, of shape (B, n, n), and which matrices are positive definite.
-
-    The factor of a matrix that is not positive definite is the identity matrix.
-    """
+    """Return the lower Cholesky factors of matrices (B, n, n), and which are positive definite; the others have the factor 1."""
     n = matrices.shape[1]
     lower = np.zeros_like(matrices)
     positive = np.ones(len(matrices), bool)

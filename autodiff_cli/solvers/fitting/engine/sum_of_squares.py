@@ -71,10 +71,7 @@ class SumOfSquares:
         return split(factors, value)
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
-        """Return J'a of each problem, where a is the second derivative of the residuals in the direction of the problem.
-
-        Both have the weights of the loss.
-        """
+        """Return J'a of each problem, weighted by the loss, for the second derivatives a of the residuals in a direction."""
         total = np.zeros_like(p)
         for block in self.blocks("along", p, direction):
             slopes, u, second = block[:-2], block[-2], block[-1]
@@ -83,10 +80,7 @@ class SumOfSquares:
         return total
 
     def quadratic(self, p: Matrix) -> Quadratic:
-        """Return the sums at a point of shape (B, n) with their exact derivatives.
-
-        With slopes ``u_i`` of a residual u, the second derivatives of its loss are ``loss''(u)*u_i*u_j + loss'(u)*u_ij``.
-        """
+        """Return the sums at a point of shape (B, n) with their exact derivatives."""
         n = p.shape[1]
         value, gradient, hessian = np.zeros(len(p)), np.zeros_like(p), np.zeros((len(p), n, n))
         for block in self.blocks("second", p):
@@ -96,7 +90,7 @@ class SumOfSquares:
             gradient += self._sums(slopes * first).T
             weighted = slopes if self.loss.plain else slopes * self.loss.second(u)
             for i, start in enumerate(np.cumsum(np.arange(n))):  # row i of the triangle has i + 1 entries
-                second = triangle_rows[start : start + i + 1]
+                second = triangle_rows[start : start + i + 1]  # which are multiplied by L'(u), and products of slopes by L''(u)
                 hessian[:, i, : i + 1] += self._sums(slopes[i] * weighted[: i + 1] + second * first).T
         hessian = hessian + np.swapaxes(np.tril(hessian, -1), 1, 2)
         return Quadratic(value, gradient, hessian)
@@ -124,10 +118,7 @@ class SumOfSquares:
         return total
 
     def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
-        """Yield the results of ``Model.blocks`` times the scale of each row.
-
-        A block has a range of rows if there is a single problem, so that memory is limited; otherwise the only block has all rows.
-        """
+        """Yield ``Model.blocks`` times the scale of each row, for ranges of rows of a single problem, or for all rows."""
         self.evaluations += 1
         along = None if direction is None else self._in_rows(direction)
         blocks = self.model.blocks(kind, self._in_rows(p), along)
@@ -146,10 +137,7 @@ class SumOfSquares:
             return np.add.reduceat(rows, self._starts, axis=-1)
 
     def _triangles(self, rows: Matrix) -> Stack:
-        """Return the triangular factor of each problem, of shape (B, c, c), from c results of all N rows, of shape (c, N).
-
-        Small problems of one size are factorised together.
-        """
+        """Return the triangular factor of each problem (B, c, c) from the columns of all N rows, of shape (c, N)."""
         count = len(rows)
         table = rows.T
         factors = np.zeros((len(self.sizes), count, count))
