@@ -11,16 +11,7 @@ from autodiff_cli.compiler.threads import processors
 from autodiff_cli.data.pipeline import ordered
 from autodiff_cli.errors import NotSolved, UsageError, setting
 from autodiff_cli.evaluation.note_phrases import note
-from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import (
-    MOST,
-    NOT_FINITE,
-    SAME,
-    Minimization,
-    Minimizer,
-    Optimality,
-    determined,
-    optimality,
-)
+from autodiff_cli.solvers.fitting.engine import levenberg_marquardt as engine
 from autodiff_cli.solvers.fitting.engine.reduced import Reduced
 from autodiff_cli.solvers.fitting.engine.sum_of_squares import SumOfSquares
 from autodiff_cli.solvers.fitting.group_rows import GroupRows, own_parameters
@@ -166,7 +157,7 @@ def _judge_groups(result: GroupFit, rows: GroupRows, verdicts: Array, forgiving:
             result.reason = message
 
 
-def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization, Optimality]:
+def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[engine.Minimization, engine.Optimality]:
     """Return the minima of all groups from the start, or from the solution of a neighbour if that is smaller."""
     end, facts = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem)
     solved = np.flatnonzero(facts.is_minimum)
@@ -176,7 +167,7 @@ def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization
     nearest = np.where(place > 0, solved[place - 1], solved[0])
     second_end, second_facts = _minima(batch, end.point[nearest], problem)
     with np.errstate(all="ignore"):
-        smaller = second_end.value < end.value * (1 - SAME)
+        smaller = second_end.value < end.value * (1 - engine.SAME)
     better = second_facts.is_minimum & (~facts.is_minimum | smaller)  # by group, the first axis of every array
 
     def better_of(new: Array, old: Array) -> Array:
@@ -186,16 +177,16 @@ def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[Minimization
     return best_end._replace(evaluations=end.evaluations + second_end.evaluations), best_facts
 
 
-def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[Minimization, Optimality]:
+def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[engine.Minimization, engine.Optimality]:
     """Return the minima of all groups from their starts, of shape (G, n); threads compute parts of about ``CHUNK`` rows."""
     ends = np.cumsum(batch.sizes)
     cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))
     parts = [part for part in np.split(np.arange(len(ends)), cuts) if len(part)]
 
-    def minima_of_part(groups: Indices) -> tuple[Minimization, Optimality]:
+    def minima_of_part(groups: Indices) -> tuple[engine.Minimization, engine.Optimality]:
         part = batch.only(groups)
-        end = Minimizer(part, start[groups], problem.box).run()
-        return end, optimality(part, end.point, problem.box)
+        end = engine.Minimizer(part, start[groups], problem.box).run()
+        return end, engine.optimality(part, end.point, problem.box)
 
     ends_and_facts = zip(*ordered(minima_of_part, parts, processors()), strict=True)
     end, facts = (_combined(lambda *arrays: np.concatenate(arrays), *records) for records in ends_and_facts)
@@ -208,13 +199,13 @@ def _combined(function: Callable[..., Array], *records: Any) -> Any:
     return type(records[0])(*(_combined(function, *items) if isinstance(items[0], tuple) else function(*items) for items in fields))
 
 
-def _verdicts(end: Minimization, facts: Optimality) -> Array:
+def _verdicts(end: engine.Minimization, facts: engine.Optimality) -> Array:
     """Return the verdict on each group: ``minimum`` or a key of ``VERDICTS``, the first case that applies, or else ``saddle``."""
     cases = {
         "minimum": facts.is_minimum,
-        "not_finite": ~facts.finite | (end.ended == NOT_FINITE),
+        "not_finite": ~facts.finite | (end.ended == engine.NOT_FINITE),
         "singular": facts.missing.any(1),
-        "not_converged": (end.ended == MOST) | facts.positive,  # positive: the steps ended before the minimum
+        "not_converged": (end.ended == engine.MOST) | facts.positive,  # positive: the steps ended before the minimum
     }
     return np.select([*cases.values()], [*cases], "saddle")
 
@@ -258,18 +249,21 @@ class SharedFit(GroupFit):
             setattr(self, name, getattr(fit, name))
         objective = fit.problem.objective
         assert isinstance(objective, Reduced)
-        bad = rows.numbers[~determined(objective.own_linear(fit.point[None]))]
-        if len(bad):
-            self.converged, self.verdict, self.advice = False, "singular", "leave out this group"
-            self.reason = f"{self.by} = {self.labels[bad[0]]}: the rows do not determine {listed(own)}"
-        few = np.setdiff1d(np.arange(len(rows.sizes)), rows.numbers)
+        self._note_undetermined(rows.numbers[~engine.determined(objective.own_linear(fit.point[None]))], own)
+        left_out = np.setdiff1d(np.arange(len(rows.sizes)), rows.numbers)
         verdicts = np.full(len(rows.sizes), self.verdict, object)
-        verdicts[few] = "too_few_rows"
+        verdicts[left_out] = "too_few_rows"
         columns = {**self._group_columns(objective, fit, rows, derive), "rows": rows.sizes.tolist()}
         self.set_groups({**columns, "converged": (verdicts == "minimum").tolist(), "verdict": verdicts.tolist()})
-        if len(few):
-            message = f"{plural(len(few), 'group')} left out, with fewer rows than parameters"
-            self.notes.append(note("groups", f"{message}; the first is {self.by} = {self.labels[few[0]]}"))
+        if len(left_out):
+            message = f"{plural(len(left_out), 'group')} left out, with fewer rows than parameters"
+            self.notes.append(note("groups", f"{message}; the first is {self.by} = {self.labels[left_out[0]]}"))
+
+    def _note_undetermined(self, undetermined: Indices, own: Sequence[str]) -> None:
+        """Set the verdict ``singular`` if there are groups whose rows do not determine their own parameters."""
+        if len(undetermined):
+            self.converged, self.verdict, self.advice = False, "singular", "leave out this group"
+            self.reason = f"{self.by} = {self.labels[undetermined[0]]}: the rows do not determine {listed(own)}"
 
     def _group_columns(self, objective: Reduced, fit: Fit, rows: GroupRows, derive: Sequence[str]) -> Columns:
         """Return the estimates and the ``rss`` of each group; nan for groups that are left out, and without a solution."""

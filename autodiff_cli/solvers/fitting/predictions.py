@@ -277,12 +277,13 @@ class _Profile:
     def end(self, side: float) -> float | None:
         """Return the value on a side, -1 or 1, at which tau is k, by Brent's method; ``None`` if the end is open."""
         best = float(self._fit.point[self._i])
-        limit = float((self._box.upper if side > 0 else self._box.lower)[self._i])
-        inner, outer = best, best + side * self._fit.k * self._error
-        while self._excess(outer := side * min(side * outer, side * limit)) < 0:
-            if outer == limit or abs(outer - best) > FARTHEST * self._error:  # the limit is the bound
+        limit = float((self._box.upper if side > 0 else self._box.lower)[self._i])  # the bound of the parameter
+        nearer_to_best = min if side > 0 else max
+        inner, outer = best, nearer_to_best(best + side * self._fit.k * self._error, limit)
+        while self._excess(outer) < 0:  # until the end is between inner and outer
+            if outer == limit or abs(outer - best) > FARTHEST * self._error:
                 return None
-            inner, outer = outer, best + 3 * (outer - best)  # three times as far
+            inner, outer = outer, nearer_to_best(best + 3 * (outer - best), limit)  # three times as far
         brentq = library("scipy.optimize", "fit").brentq
         end = float(brentq(self._excess, inner, outer, xtol=CLOSE * self._error))
         return end if abs(self._excess(end)) <= JUMP * self._fit.k else None

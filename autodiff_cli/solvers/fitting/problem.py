@@ -181,11 +181,12 @@ class FitProblem:
         self.check_size()
         start = self.box.inside(self.first)
         for rows, block in self.model.blocks("jacobian", start):
-            for numbers, kind in ((block[-1:], "the residual"), (block[:-1], "a derivative")):  # rows of the block
+            derivatives, residual = block[:-1], block[-1:]
+            for numbers, kind in ((residual, "the residual"), (derivatives, "a derivative")):
                 bad = ~np.isfinite(numbers).all(axis=0)
                 if bad.any():
                     row = int(np.argmax(bad))
-                    slopes = list(zip(self.free, block[:-1, row].tolist(), strict=True))
+                    slopes = list(zip(self.free, derivatives[:, row].tolist(), strict=True))
                     raise self._not_finite_error(rows.start + row, start, kind, slopes)
 
     def _not_finite_error(self, row: int, point: Vector, kind: str, slopes: Sequence[tuple[str, float]]) -> NotSolved:

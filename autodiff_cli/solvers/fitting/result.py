@@ -12,17 +12,9 @@ import numpy as np
 from autodiff_cli.command_result import Named, Record
 from autodiff_cli.errors import setting
 from autodiff_cli.evaluation.note_phrases import Note, note
+from autodiff_cli.solvers.fitting import statistics
 from autodiff_cli.solvers.fitting.engine.levenberg_marquardt import SAME, Optimality, determined, optimality
 from autodiff_cli.solvers.fitting.problem import FitProblem
-from autodiff_cli.solvers.fitting.statistics import (
-    covariances,
-    curvature,
-    noisy,
-    quantile,
-    refined_solution,
-    residual_statistics,
-    standard_errors,
-)
 from autodiff_cli.solvers.solution import Solution, by_names
 from autodiff_cli.wording import listed, plural
 
@@ -69,22 +61,26 @@ class Fit(Solution):
         self.derived: list[Record] = []
         self.prediction: Prediction | None = None
         self.profiles: dict[str, Ends] = {}
-        matrix = self.matrix = covariances(problem.objective, point[None], facts, problem.absolute)[0]
-        self.residual, self.statistics = residual_statistics(problem, point, facts)
-        self.k = quantile(level, self.residual["dof"], problem.absolute)
+        matrix = self.matrix = statistics.covariances(problem.objective, point[None], facts, problem.absolute)[0]
+        self.residual, self.statistics = statistics.residual_statistics(problem, point, facts)
+        self.k = statistics.quantile(level, self.residual["dof"], problem.absolute)
         values = dict(zip(problem.unknowns, point.tolist(), strict=True))
         self.values = {name: values.get(name, problem.start[name]) for name in problem.shared or problem.start}
-        self.errors = dict(zip(problem.unknowns, standard_errors(matrix).tolist(), strict=True))
+        self.errors = dict(zip(problem.unknowns, statistics.standard_errors(matrix).tolist(), strict=True))
         self.parameters = {name: self._parameter_record(name) for name in self.values}
-        names = [name for name, error in self.errors.items() if np.isfinite(error)]
-        is_known = np.isfinite(np.diag(matrix))
-        known = matrix[np.ix_(is_known, is_known)]
-        self.covariance = by_names(names, known)
-        with np.errstate(all="ignore"):
-            self.correlation = by_names(names, known / np.sqrt(np.outer(np.diag(known), np.diag(known))))
-        self.curvature = curvature(problem, point, facts)
+        self.covariance, self.correlation = self._named_matrices()
+        self.curvature = statistics.curvature(problem, point, facts)
         self.notes = notes_on_problem(problem)
         self.outliers = _outliers(problem, point, self.noise)
+
+    def _named_matrices(self) -> tuple[Record, Record]:
+        """Return the covariance and the correlation matrix of the parameters with a standard error, as dictionaries by name."""
+        names = [name for name, error in self.errors.items() if np.isfinite(error)]
+        is_known = np.isfinite(np.diag(self.matrix))
+        known = self.matrix[np.ix_(is_known, is_known)]
+        with np.errstate(all="ignore"):
+            correlation = known / np.sqrt(np.outer(np.diag(known), np.diag(known)))
+        return by_names(names, known), by_names(names, correlation)
 
     def _parameter_record(self, name: str) -> Record:
         """Return the record of a parameter: its estimate, its start, whether it is fixed, and the bound that holds it, if any."""
@@ -170,10 +166,11 @@ class Fit(Solution):
 def _refined_facts(problem: FitProblem, point: Vector) -> tuple[Vector, Optimality]:
     """Return a solution with the facts about it; if residuals are close to rounding errors, it is refined with many digits."""
     facts = optimality(problem.objective, point[None], problem.box, PATTERNS if problem.data.rows <= SHORT else 1)
-    if not len(facts.null) and noisy(problem, float(facts.quadratic.value[0])):
-        refined = refined_solution(problem, point, facts.free[0])
+    if not len(facts.null) and statistics.noisy(problem, float(facts.quadratic.value[0])):
+        refined = statistics.refined_solution(problem, point, facts.free[0])
         if refined is not None:
-            return refined[0], facts._replace(linear=refined[1])
+            refined_point, linear = refined
+            return refined_point, facts._replace(linear=linear)
     return point, facts
 
 

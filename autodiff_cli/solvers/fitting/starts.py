@@ -56,15 +56,20 @@ def with_starts(problem: FitProblem) -> FitProblem:
     with np.errstate(all="ignore"):
         best = _finite_points(small, points)
         if not best:
-            if len(points) == 1:  # the error of ``check`` names the row and the operation
-                replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
-            message = f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried"
-            raise NotSolved(message, hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}")
+            raise _no_start(problem, names, points)
         best, steps = (best[:SOLVED], STEPS) if is_fast else (best[:FEW_SOLVED], FEW_STEPS)
         minima = [float(Minimizer(small.objective, point[None], small.box, steps).run().value[0]) for point in best]
     is_least = np.array(minima) <= min(minima) * (1 + SAME) + 1e-300  # the last term is for a minimum of 0
     chosen = (float(f"{value:.4g}") for value in best[int(np.argmax(is_least))])  # with four digits, to be easily written
     return replace(problem, start={**problem.start, **dict(zip(problem.free, chosen, strict=True))}, tried=len(best))
+
+
+def _no_start(problem: FitProblem, names: list[str], points: list[Vector]) -> NotSolved:
+    """Return the error that the model is not finite at any of the points; raise that of ``FitProblem.check`` if there is one."""
+    if len(points) == 1:  # that error names the row and the operation
+        replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
+    message = f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried"
+    return NotSolved(message, hint=f"give starting values with {setting('at', ','.join(f'{name}=1' for name in names))}")
 
 
 def _finite_points(problem: FitProblem, points: list[Vector]) -> list[Vector]:

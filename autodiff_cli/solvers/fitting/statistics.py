@@ -45,9 +45,10 @@ def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, absol
     if plain:
         inverse = np.linalg.inv(np.where(known.any(1)[:, None, None], facts.linear.factor, identity))
         matrices, squares = inverse @ np.swapaxes(inverse, 1, 2), facts.linear.rest**2
-    else:
+    else:  # a sandwich of the inverse Hessian and the products of the gradients; its factor is rows/dof
         bread = np.linalg.inv(np.where(known_pairs, facts.quadratic.hessian, identity))
-        matrices, squares = bread @ np.where(known_pairs, objective.scores(point), 0.0) @ bread, rows.astype(float)
+        filling = np.where(known_pairs, objective.scores(point), 0.0)
+        matrices, squares = bread @ filling @ bread, rows.astype(float)
     variance = np.ones(len(point)) if absolute and plain else squares / np.maximum(dof, 1)
     return np.where(known_pairs, matrices * variance[:, None, None], np.nan)
 
@@ -94,10 +95,15 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
     }
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
     residual: Record = {"rss": rss, "std": math.sqrt(rss / dof) if dof > 0 else None, "dof": dof, "rows": rows}
-    if not problem.loss.plain:  # of normal errors, from the median residual (Huber, "Robust Statistics", 5.1 and 7)
-        spread = float(np.median(np.abs(problem.objective.residuals(point[None])))) / float(from_scipy("ndtri")(0.75))
+    if not problem.loss.plain:
+        spread = _median_spread(problem.objective.residuals(point[None]))
         residual["robust_std"] = spread * math.sqrt(rows / dof) if dof > 0 else None
     return residual, known
+
+
+def _median_spread(residuals: Vector) -> float:
+    """Return the standard deviation of normal errors from the median absolute residual (Huber, "Robust Statistics", 5.1 and 7)."""
+    return float(np.median(np.abs(residuals))) / float(from_scipy("ndtri")(0.75))
 
 
 def _deviance(problem: FitProblem, rss: float) -> float:
@@ -152,13 +158,9 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
     """
     n = int(facts.free.sum())
     dof = problem.data.rows - n
-    plain = problem.loss.plain and not problem.is_reduced and facts.free.all() and facts.is_minimum[0]
-    if not plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
+    is_plain = problem.loss.plain and not problem.is_reduced and facts.free.all() and facts.is_minimum[0]
+    if not is_plain or not n or dof <= 0 or problem.data.rows * n**3 > MOST_CURVED:
         return None
-    if problem.absolute:
-        radius_squared = float(from_scipy("chdtri")(n, 0.05))
-    else:
-        radius_squared = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
     inverse = np.linalg.inv(facts.linear.factor[0])
     change = _change_of_triangles(inverse)
     is_diagonal = np.equal(*np.tril_indices(n))
@@ -168,8 +170,16 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
         whole += _sum_of_mean_squares(second, is_diagonal)
         tangent += second @ (inverse.T @ block[:n]).T
     inside = _sum_of_mean_squares(tangent, is_diagonal)
+    radius_squared = _confidence_radius_squared(None if problem.absolute else float(facts.linear.rest[0]) ** 2 / dof, n, dof)
     unit = math.sqrt(radius_squared / (n * (n + 2)))
     return Curvature(math.sqrt(inside) * unit, math.sqrt(max(whole - inside, 0.0)) * unit)
+
+
+def _confidence_radius_squared(variance: float | None, n: int, dof: int) -> float:
+    """Return the squared radius of the 95 % region of n parameters: with an estimated variance, or ``None`` for a known one, 1."""
+    if variance is None:
+        return float(from_scipy("chdtri")(n, 0.05))
+    return variance * n * float(from_scipy("fdtri")(n, dof, 0.95))
 
 
 def _change_of_triangles(inverse: Matrix) -> Matrix:

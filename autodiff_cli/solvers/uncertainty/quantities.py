@@ -82,9 +82,10 @@ def quantities(
         for label in stated_apart:
             _require_new(label, spreads, "uncertainty", "at", "u")
         spreads |= stated_apart
-    for label, spread in _known_distributions(known.restricted(Quantities(values, {}).labels)).items():
+    used = known.restricted(Quantities(values, {}).labels)
+    for label, variance in zip(used.names, np.diag(used.matrix), strict=True):
         _require_new(label, spreads, "uncertainty", "at")
-        spreads[label] = spread
+        spreads[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
     _check_sizes(spreads)
     check_names(dof, values, "dof", "quantity")
     for name, freedom in dof.items():
@@ -92,15 +93,6 @@ def quantities(
         for label, number in zip(element_names(name, values[name].shape), freedoms, strict=True):
             spreads[label] = _with_dof(spreads.get(label), label, float(number))
     return Quantities(values, spreads)
-
-
-def _known_distributions(known: Estimates) -> dict[str, Distribution]:
-    """Return the distributions of estimates with known covariances, by label."""
-    deviations = np.sqrt(np.diag(known.matrix)).tolist()
-    return {
-        label: _with_dof(Distribution(size=deviation), label, known.dof.get(label, math.inf))
-        for label, deviation in zip(known.names, deviations, strict=True)
-    }
 
 
 def _check_sizes(spreads: Mapping[str, Distribution]) -> None:
