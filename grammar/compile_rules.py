@@ -532,12 +532,9 @@ class Compiler:
             f'"""{self.table.title}"""  # made from grammar/rules/{self.table.subject}.rules by grammar/compile_rules.py',
             "",
             *standard,
-            *([""] if standard else []),
-            *(["import numpy as np", ""] if "np." in text else []),
+            *(["import numpy as np"] if "np." in text else []),
             *self._imports(text),
-            "",
             f"declare = Declarations({settings})",
-            "",
         ]
         own = f"_numerics_{self.table.subject}__"
         return re.sub(r"_numerics_(\w+?)__", r"\1_arrays", "\n".join([*header, text, ""]).replace(own, "arrays"))
@@ -852,7 +849,7 @@ class Compiler:
         return f"({text},)"
 
 
-_LONG = 3
+_LONG = 4
 """The number of statements before the result from which on a function has a docstring."""
 
 

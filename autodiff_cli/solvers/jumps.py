@@ -117,8 +117,12 @@ def _discontinuity_between(
         return None
     # At an end of the domain, only one of the two floats is in it.
     is_defined_here = np.isfinite(here).all() if all(is_defined_beside) else np.isfinite(here).all(axis=1).any()
+    # Functions are unbounded at a hole between two floats, or at the open end of a domain.  Without a tape, the enclosure is that
+    # of a formula, which may divide by a pivot of 0 where the function itself is defined.
+    own_enclosure = None if system.tape is None else enclosure
+    has_hole = own_enclosure is not None and not own_enclosure.is_bounded(_on_line(x, i, low), _on_line(x, i, high))
     where = f"{system.labels[i]} = {high + 0.0:.6g}"
-    if not is_defined_here or _has_hole(system, enclosure, _on_line(x, i, low), _on_line(x, i, high)):
+    if not is_defined_here or has_hole:
         return Discontinuity("undefined", where)
     if not all(is_defined_beside):
         return None
@@ -130,12 +134,6 @@ def _discontinuity_between(
     if enclosure is None:
         return None
     return next((hidden for evaluation in evaluations if (hidden := exact_jump(evaluation)) is not None), None)
-
-
-def _has_hole(system: System, enclosure: Enclosure | None, low: Vector, high: Vector) -> bool:
-    """Return whether functions are unbounded in a box: at a hole between two floats, or the open end of a domain."""
-    # Without a tape, the enclosure is that of a formula, which may divide by a pivot of 0 where the function itself is defined.
-    return system.tape is not None and enclosure is not None and not enclosure.is_bounded(low, high)
 
 
 def _steps_beside(low: float, high: float) -> list[float]:

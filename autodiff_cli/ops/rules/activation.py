@@ -2,9 +2,7 @@
 
 import math
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, TENSOR, TEXT, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import largest, where, zero_cotangent
@@ -12,9 +10,7 @@ from autodiff_cli.numerics import activation as arrays, decomposition
 from autodiff_cli.ops.rules.elementary import abs, exp, expm1, log, sign, square, tanh, tanh_slope
 from autodiff_cli.ops.rules.reduce import sum
 from autodiff_cli.ops.rules.special import ndtr, normal_density
-
 declare = Declarations(__name__, elementwise=True)
-
 sigmoid = expit = declare('sigmoid', arrays.sigmoid, {'x': lambda g, x, out: g * sigmoid_slope(x, out)}, recover=arrays.logit, decomposition='1/(1 + exp(-x))', summary='1 / (1 + exp(-x))', formula='sigmoid(x)*(1 - sigmoid(x))', aliases=('expit',), samples=None)
 logsigmoid = declare('logsigmoid', lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))), {'x': lambda g, x: g * sigmoid(-x)}, node='LogSigmoidBackward0', decomposition='min(x, 0) - log1p(exp(-abs(x)))', summary='log(sigmoid(x)) without overflow', formula='sigmoid(-x)', samples=None, methods=())
 def _softplus_by_x(g: Any, x: Any, beta: Any, threshold: Any) -> Any:

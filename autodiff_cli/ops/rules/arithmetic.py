@@ -1,18 +1,14 @@
 """Arithmetic operators and functions."""  # made from grammar/rules/arithmetic.rules by grammar/compile_rules.py
 
 import operator
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
 from autodiff_cli.numerics import arithmetic as arrays, decomposition
 from autodiff_cli.numerics.arithmetic import falling_count, falling_count_slope, is_any_tensor, is_even, is_number, is_plain, weak
 from autodiff_cli.ops.rules.elementary import floor, log, reciprocal, round
-
 declare = Declarations(__name__, elementwise=True)
-
 add = declare('add', operator.add, {'x': lambda g: g, 'y': lambda g: g}, series='linear', summary='x + y', formula='1, 1', samples=((1.5, -0.5), ([1.0, 2.0], 3.0),), operator='add', reflected=lambda self, other: add(self, other))
 mul = multiply = declare('mul', operator.mul, {'x': lambda g, y: g * y, 'y': lambda g, x: g * x}, series='product', summary='x * y', formula='y, x', aliases=('multiply',), samples=((1.5, -0.5), ([1.0, 2.0], 3.0),), operator='mul', reflected=lambda self, other: mul(self, other))
 neg = negative = declare('neg', operator.neg, {'x': lambda g: -g}, series='linear', summary='-x', formula='-1', aliases=('negative',), samples=((1.5,),), operator='neg')

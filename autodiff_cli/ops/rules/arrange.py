@@ -1,7 +1,6 @@
 """Elements that are rearranged, repeated, padded, joined and taken apart, and grids."""  # made from grammar/rules/arrange.rules by grammar/compile_rules.py
 
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, PARTS, POSITIONS, TENSOR, TEXT, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, reshaped
@@ -14,9 +13,7 @@ from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import expand, reshape
 from autodiff_cli.ops.views import split
-
 declare = Declarations(__name__)
-
 declare.python('flip', ('dims',), parameters=('x', 'dims'), defaults=(), tensors=('x',), kinds={'dims': WHOLES}, spread=True, summary='the elements in reverse order along the given dimensions', formula='flip(g)', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [0]), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [0, 1]),))
 def _fliplr_composed(x: Any) -> Any:
     if len(x.shape) <= 1: raise ShapeError('Input must be >= 2-d.')

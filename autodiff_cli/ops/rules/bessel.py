@@ -1,18 +1,14 @@
 """Bessel and Airy functions, and complete elliptic integrals."""  # made from grammar/rules/bessel.rules by grammar/compile_rules.py
 
 import math
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TEXT
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import bessel as arrays, bessel_orders as bessel_orders_arrays, decomposition
 from autodiff_cli.numerics.backend import from_scipy
 from autodiff_cli.ops.rules.elementary import abs, floor
-
 declare = Declarations(__name__, elementwise=True)
-
 i0 = declare('i0', from_scipy('i0'), {'x': lambda g, x: g * i1(x)}, decomposition=lambda: decomposition('bessel_i', 0), summary='modified Bessel function of the first kind of order 0', formula='i1(x)', samples=((0.3,), (-1.7,), ([4.0, -9.5],),))
 i1 = declare('i1', from_scipy('i1'), {'x': lambda g, x: g * ((i0(x) + bessel_i(x, 2)) / 2)}, node='SpecialI1Backward0', decomposition=lambda: decomposition('bessel_i', 1), summary='modified Bessel function of the first kind of order 1', formula='(i0(x) + bessel_i(x, 2))/2', samples=((0.3,), (-1.7,), ([4.0, -9.5],), (0.0,),), methods=())
 j0 = bessel_j0 = declare('j0', lambda x: arrays.bessel_j(x, 0), {'x': lambda g, x: g * (-j1(x))}, node='SpecialBesselJ0Backward0', decomposition=lambda: decomposition('bessel_j', 0), summary='Bessel function of the first kind of order 0', formula='-j1(x)', aliases=('bessel_j0',), samples=((0.3,), (-1.7,), ([4.0, -9.5],),), methods=())

@@ -3,9 +3,7 @@
 import math
 import operator
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSIONS, FLAG, NUMBER, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
@@ -13,9 +11,7 @@ from autodiff_cli.autograd.primitives.types import array_of
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import arithmetic as arithmetic_arrays, decomposition
 from autodiff_cli.numerics.arithmetic import is_any_tensor
-
 declare = Declarations(__name__, elementwise=True)
-
 larger_share: Any = lambda g, x, y: where(x == y, g / 2, where(x < y, 0.0, g))
 is_inside: Any = lambda x, min, max: (x < max) if min is None else ((x > min) if max is None else ((x > min) & (x < max)))
 lt = less = declare('lt', operator.lt, {'x': None, 'y': None}, summary='true where x < y; not differentiable', aliases=('less',), operator='lt')

@@ -1,9 +1,7 @@
 """Products summed over chosen dimensions: einsum, tensordot, linear layers and others."""  # made from grammar/rules/contract.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import COUNT_OR_PAIR, DIMENSION, NUMBER, TENSOR, TEXT, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.errors import ShapeError
@@ -12,9 +10,7 @@ from autodiff_cli.numerics.arithmetic import is_plain
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.linalg import mm
 from autodiff_cli.ops.rules.shape import t, transpose
-
 declare = Declarations(__name__)
-
 with_term: Any = lambda product, term: product if term is None else (product + term)
 declare.python('einsum', None, parameters=('equation', 'operands'), defaults=(), tensors=('operands',), kinds={'equation': TEXT}, spread=True, summary="sums of products over the indices of an equation such as 'ij,jk->ik'", formula='einsum of g with the other operands', samples=(('ij,jk->ik', [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]), ('ii->i', [[1.0, 2.0], [3.0, 4.0]]), ('ij->', [[1.0, 2.0], [3.0, 4.0]]), ('i,ij,j', [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], [3.0, -4.0]), ('...i,i->...', [[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]), ('ij,kj->ki', [[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]),), methods=())
 declare.python('tensordot', ('x', 'y', 'dims'), parameters=('x', 'y', 'dims'), defaults=(2, ), tensors=('x', 'y'), kinds={'x': TENSOR, 'y': TENSOR, 'dims': COUNT_OR_PAIR}, summary='sum of products over the last dims dimensions of x and the first dims dimensions of y, or over two lists of dimensions', formula='tensordot of g with the other operand', samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]), ([[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]], 1), ([[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]], [[0], [1]]),))

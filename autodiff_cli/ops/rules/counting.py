@@ -1,9 +1,7 @@
 """Positions, counts and sets of elements, which are not differentiable, and operations that write to places of a tensor."""  # made from grammar/rules/counting.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MASK, POSITIONS, SIDE, TENSOR, TEXT, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
@@ -16,9 +14,7 @@ from autodiff_cli.ops.positions import scatter
 from autodiff_cli.ops.rules.positions import picked
 from autodiff_cli.ops.rules.views import diagonal, unbind
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
-
 declare = Declarations(__name__)
-
 def replaced(x: Any, src: Any, places: Any) -> Any:
     if src.shape != places.shape: raise ShapeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(places.shape)}")
     return reshape(scatter(reshape(x, (-1,)), 0, places.reshape(-1), reshape(src, (-1,))), x.shape)

@@ -2,9 +2,7 @@
 
 from autodiff_cli.autograd.primitives.argument_kinds import NUMBER, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-
 declare = Declarations(__name__)
-
 declare.python('zeros', None, parameters=('size',), defaults=(), tensors=(), kinds={'size': WHOLES}, variadic=True, summary='tensor of zeros with the given shape')
 declare.python('ones', None, parameters=('size',), defaults=(), tensors=(), kinds={'size': WHOLES}, variadic=True, summary='tensor of ones with the given shape')
 declare.python('full', ('size', 'fill_value'), parameters=('size', 'fill_value'), defaults=(), tensors=(), kinds={'size': WHOLES, 'fill_value': NUMBER}, summary='tensor of the given shape, filled with one value')

@@ -2,9 +2,7 @@
 
 import math
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TENSOR, TEXT, TYPE, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, where
@@ -22,9 +20,7 @@ from autodiff_cli.ops.rules.norms import vector_norm
 from autodiff_cli.ops.rules.reduce import of_type, sum
 from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
 from autodiff_cli.ops.views import movedim
-
 declare = Declarations(__name__)
-
 norm_of_matrix: Any = lambda x, ord, rows, columns, keepdim: vector_norm(x, 2, (rows, columns), keepdim) if ord == 'fro' else (with_dims(norm_of_values(svdvals(movedim(x, (rows, columns), (-2, -1))), ord), rows, columns, keepdim) if ((ord == 'nuc') or (ord == 2)) or (ord == -2) else (extreme_sum(x, ord, rows, columns, keepdim) if (ord == 1) or (ord == -1) else extreme_sum(x, ord, columns, rows, keepdim)))
 norm_of_values: Any = lambda values, ord: sum(values, -1) if ord == 'nuc' else (amax(values, -1) if ord == 2 else amin(values, -1))
 with_dims: Any = lambda x, rows, columns, keepdim: (unsqueeze(unsqueeze(x, rows), columns) if rows < columns else unsqueeze(unsqueeze(x, columns), rows)) if keepdim else x
@@ -70,7 +66,6 @@ def wide_by_x(g_q: Any, g_r: Any, x: Any, Q: Any, R: Any, n: Any) -> Any:
     square = tall_by_x(g_q + matmul(x[..., n:], mT(g_r[..., n:])), g_r[..., :n], Q, R[..., :n])
     return cat((square, matmul(Q, g_r[..., n:])), -1)
 def tall_by_x(g_q: Any, g_r: Any, Q: Any, R: Any) -> Any:
-    """The cotangent of x with at least as many rows as columns: (g_q + Q @ mirrored) @ inv(R).mT, where the lower triangle of R @ g_r.mT - g_q.mT @ Q is mirrored."""
     inner = matmul(R, mT(g_r)) - matmul(mT(g_q), Q)
     ones = np.tri(R.shape[-1], dtype=R.dtype)
     mirrored = (inner * ones) + mT(inner * (ones - np.eye(R.shape[-1], dtype=R.dtype)))
@@ -90,7 +85,6 @@ def _matrix_norm_composed(x: Any, ord: Any = 'fro', dim: Any = (-2, -1), keepdim
     return norm_of_matrix(of_type(x, dtype), ord, dimension(dim[0], len(x.shape)), dimension(dim[1], len(x.shape)), keepdim)
 matrix_norm = declare.composed('matrix_norm', _matrix_norm_composed, dict(ord=either(NUMBER, TEXT), dim=DIMENSIONS, keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary="norm of a matrix: 'fro', 'nuc', 1 or -1 (column sums), inf or -inf (row sums), 2 or -2 (singular values)", formula="x/norm(x) for 'fro', U @ Vh for 'nuc'", smooth='the extreme column sum, row sum or singular value is unique and not 0', samples=(([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'fro'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 'nuc'), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -1), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], 2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -2), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], math.inf), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]], -math.inf),))
 def _cond_composed(x: Any, p: Any = None) -> Any:
-    """Condition number norm(x, p)*norm(inv(x), p); without p, the quotient of the extreme singular values."""
     if len(x.shape) <= 1: raise ShapeError('linalg.cond: The input tensor must have at least 2 dimensions.')
     if (p is not None) and (not is_matrix_order(p)): raise ArgumentError(f"linalg.cond got an invalid norm type: {p}", hint="use none, 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
     if (((p is not None) and (p != 2)) and (p != -2)) and (x.shape[-1] != x.shape[-2]): raise ShapeError(f"linalg.cond: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")

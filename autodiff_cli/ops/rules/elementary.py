@@ -2,16 +2,12 @@
 
 import math
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where, zero_cotangent
 from autodiff_cli.numerics import decomposition, elementary as arrays
-
 declare = Declarations(__name__, elementwise=True)
-
 exp = declare('exp', np.exp, {'x': lambda g, out: g * out}, summary='e to the power x', formula='exp(x)', samples=None)
 expm1 = declare('expm1', np.expm1, {'x': lambda g, x, out: g * (where(out < -0.5, exp(x), out + 1))}, recover=np.log1p, summary='exp(x) - 1, accurate for small x', formula='exp(x)', samples=None)
 exp2 = declare('exp2', np.exp2, {'x': lambda g, out: g * (out * 0.6931471805599453)}, decomposition='2**x', summary='2 to the power x', formula='2**x*log(2)', samples=None)

@@ -1,9 +1,7 @@
 """Extreme elements, their positions, sorting, and selection by rank."""  # made from grammar/rules/extremes.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, FLAG_AFTER_TWO, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, reshaped, where
@@ -13,9 +11,7 @@ from autodiff_cli.numerics.extremes import is_dimension, lane_shape, maxima, min
 from autodiff_cli.ops.rules.comparison import isnan, maximum, minimum
 from autodiff_cli.ops.rules.positions import dropped
 from autodiff_cli.ops.rules.reduce import spread, sum
-
 declare = Declarations(__name__)
-
 mean_where: Any = lambda x, chosen, dim, keepdim: sum(where(chosen, x, 0.0), dim, keepdim) / sum(chosen, dim, keepdim)
 def equal_shares(g: Any, x: Any, out: Any, dim: Any, nans: Any = True) -> Any:
     """The cotangent of an extreme value, shared evenly among the elements that are equal to it; with nans, nan equals nan."""

@@ -1,16 +1,13 @@
 """Factorials, gamma and zeta functions, with their derivatives."""  # made from grammar/rules/factorials.rules by grammar/compile_rules.py
 
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import ORDER, TENSOR, WHOLE
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.tensor import add_methods
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import decomposition, factorials as arrays
 from autodiff_cli.ops.rules.elementary import floor
-
 declare = Declarations(__name__, elementwise=True)
-
 lgamma = gammaln = declare('lgamma', arrays.lgamma, {'x': lambda g, x: g * digamma(x)}, decomposition=lambda: decomposition('LGAMMA'), summary='log(abs(gamma(x)))', formula='digamma(x)', aliases=('gammaln',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value at 0, -1, -2, ... is inf; the derivative at 0 is -inf (PyTorch)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
 digamma = psi = declare('digamma', arrays.digamma, {'x': lambda g, x: g * polygamma_at(x, 1)}, decomposition=lambda: decomposition('polygamma', 0), summary='derivative of lgamma', formula='polygamma(1, x)', aliases=('psi',), domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is -inf at 0 and nan at -1, -2, ...; the derivative at these points is inf (PyTorch gives 6.6e32 at -1)', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)
 gamma = declare('gamma', arrays.gamma, {'x': lambda g, x, out: g * (out * digamma(x))}, decomposition=lambda: decomposition('GAMMA'), summary='gamma function: (x - 1)! for whole numbers x', formula='gamma(x)*digamma(x)', domain='x is not 0, -1, -2, ...', inside=lambda x: (x > 0) | (x != floor(x)), convention='the value is inf at 0, and nan at -1, -2, ...', samples=((0.3,), (2.5,), (-1.6,), ([0.7, 4.0],),), edges=None)

@@ -1,9 +1,7 @@
 """Layers of networks: normalization, attention, embeddings, gates and bilinear forms; similarity and distance of vectors."""  # made from grammar/rules/layers.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, POSITIONS, TENSOR, WHOLE, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
@@ -25,9 +23,7 @@ from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape
 from autodiff_cli.ops.views import narrow
-
 declare = Declarations(__name__)
-
 def normalized(x: Any, weight: Any, bias: Any, blocks: Any = (), axes: Any = (), beside: Any = (), eps: Any = 1e-5) -> Any:
     parts = standardized(reshape(x, blocks), axes, eps)
     return (in_shape(weight, beside) * reshape(parts[0], x.shape)) + in_shape(bias, beside)
@@ -55,7 +51,6 @@ def sum_beside(g: Any, shape: Any = (), beside: Any = ()) -> Any:
     dims = lost_dims(g, beside)
     return sum(g) if shape == () else reshape(g if dims == () else sum(g, dims), shape)
 def _prelu_composed(x: Any, weight: Any) -> Any:
-    """x where x > 0, else weight*x, with one weight or one for each channel, which is the second dimension of x."""
     if len(weight.shape) >= 2: raise ShapeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight.shape)}")
     if (size_of(weight.shape) != 1) and (size_of(weight.shape) != size_of(x.shape[1:2])): raise ShapeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {size_of(weight.shape)} and channel size = {size_of(x.shape[1:2])}.")
     shape = ((1,) * len(x.shape)) if size_of(weight.shape) == 1 else ((1, size_of(weight.shape)) + ((1,) * (len(x.shape) - 2)))
@@ -84,7 +79,6 @@ def _pdist_composed(x: Any, p: Any = 2.0) -> Any:
     return vector_norm(index_select(x, 0, pair_positions(x.shape[0], 0)) - index_select(x, 0, pair_positions(x.shape[0], 1)), p, 1)
 pdist = declare.composed('pdist', _pdist_composed, dict(x=TENSOR, p=NUMBER), tensors=('x',), summary='p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...', formula='(x[i] - x[j])/d for x[i], and its negative for x[j], for p = 2', smooth='no two rows are equal', kink=lambda x: len(np.unique(x, axis=0)) < len(x), convention='the derivative of a distance that is 0 is 0 (PyTorch)', samples=(([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]],), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 3.0), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 1.0),), edges=(([[1.0, 2.0], [1.0, 2.0]],),), methods=())
 def _bilinear_composed(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Any:
-    """x1 @ weight[k] @ x2 for each k, plus bias[k]."""
     if len(weight.shape) != 3: raise ShapeError(f"bilinear(): weight must have 3 dimensions, but its shape is {list(weight.shape)}")
     if x1.shape[(-1):] != weight.shape[1:2]: raise ShapeError(f"bilinear(): input1 size does not match weight size: got {x1.shape[-1] if x1.shape else 0} but expected {weight.shape[1]}")
     if x2.shape[(-1):] != weight.shape[2:]: raise ShapeError(f"bilinear(): input2 size does not match weight size: got {x2.shape[-1] if x2.shape else 0} but expected {weight.shape[2]}")

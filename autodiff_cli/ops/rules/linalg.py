@@ -1,16 +1,13 @@
 """Products of vectors and matrices."""  # made from grammar/rules/linalg.rules by grammar/compile_rules.py
 
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import TENSOR
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.numerics import matrices as matrices_arrays
 from autodiff_cli.numerics.matrices import outer_shape
 from autodiff_cli.ops.rules.shape import t, transpose, unsqueeze
-
 declare = Declarations(__name__)
-
 dot = declare('dot', matrices_arrays.dot, {'x': lambda g, y: g * y, 'y': lambda g, x: g * x}, series='bilinear', summary='dot product of two vectors', formula='y, x', samples=(([1.0, 2.0], [3.0, -4.0]),))
 mm = declare('mm', matrices_arrays.mm, {'x': lambda g, y: mm(g, t(y)), 'y': lambda g, x: mm(t(x), g)}, series='bilinear', summary='product of two matrices', formula='g @ y.T, x.T @ g', samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0], [2.0, 0.3]]),))
 mv = declare('mv', matrices_arrays.mv, {'x': lambda g, y: outer(g, y), 'y': lambda g, x: mv(t(x), g)}, series='bilinear', summary='product of a matrix and a vector', formula='outer(g, y), x.T @ g', samples=(([[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]),))

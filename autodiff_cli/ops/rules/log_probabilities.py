@@ -2,9 +2,7 @@
 
 import math
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import BRANCH, NUMBER, TENSOR, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
@@ -12,9 +10,7 @@ from autodiff_cli.numerics import decomposition, log_probabilities as arrays
 from autodiff_cli.ops.rules.comparison import isfinite
 from autodiff_cli.ops.rules.elementary import exp, log, log1p
 from autodiff_cli.ops.rules.factorials import digamma
-
 declare = Declarations(__name__, elementwise=True)
-
 xlogy = declare('xlogy', arrays.xlogy, {'x': lambda g, x, y: where((x == 0) & (y <= 0), 0.0, g * log(y)), 'y': lambda g, x, y: g * over(x, y)}, decomposition='0 if x == 0 else x*log(y)', summary='x*log(y), but 0 where x is 0', formula='log(y), x/y', domain='y > 0 or x == 0', inside=lambda x, y: (y > 0) | (x == 0), convention='both derivatives are 0 where x = 0 and y <= 0; PyTorch gives nan with respect to y at (0, 0)', samples=((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]),), edges=((0.0, 0.0), (0.0, 2.0), (0.0, -1.0), (1.0, -1.0),))
 xlog1py = declare('xlog1py', arrays.xlog1py, {'x': lambda g, x, y: where((x == 0) & (y <= -1), 0.0, g * log1p(y)), 'y': lambda g, x, y: g * over(x, y + 1)}, node='SpecialXlog1PyBackward0', decomposition='0 if x == 0 else x*log1p(y)', summary='x*log(1 + y), but 0 where x is 0; accurate for small y', formula='log1p(y), x/(1 + y)', domain='y > -1 or x == 0', inside=lambda x, y: (y > -1) | (x == 0), convention='both derivatives are 0 where x = 0 and y <= -1; PyTorch gives nan with respect to y at (0, -1)', samples=((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]),), edges=((0.0, -1.0), (0.0, 2.0), (0.0, -2.0), (1.0, -2.0),), methods=())
 logaddexp = declare('logaddexp', np.logaddexp, {'x': lambda g, x, y: g * share(x, y, 2.718281828459045), 'y': lambda g, x, y: g * share(y, x, 2.718281828459045)}, decomposition='m = max(x, y); m if isinf(m) else m + log1p(exp(-abs(x - y)))', summary='log(e**x + e**y) without overflow', formula='e**x/(e**x + e**y), e**y/(e**x + e**y)', convention='both derivatives are 1/2 where x and y are the same infinity; PyTorch gives nan', samples=((0.7, 1.2), (-2.0, 0.4), ([1.5, 3.0], [0.5, 2.5]),), edges=((math.inf, math.inf), (-math.inf, -math.inf),))

@@ -2,9 +2,7 @@
 
 import math
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, POSITIONS, TENSOR, TEXT, WHOLE, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
@@ -22,9 +20,7 @@ from autodiff_cli.ops.rules.reduce import mean, sum
 from autodiff_cli.ops.rules.shape import unsqueeze
 from autodiff_cli.ops.rules.stop_gradient import detach
 from autodiff_cli.ops.shape import expand
-
 declare = Declarations(__name__)
-
 def reduce_loss(values: Any, reduction: Any = 'mean') -> Any:
     how = known_reduction(reduction)
     return values if how == 'none' else (mean(values) if how == 'mean' else sum(values))

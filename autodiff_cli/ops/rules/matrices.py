@@ -2,7 +2,6 @@
 
 import math
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, NUMBER, TENSOR, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
@@ -14,9 +13,7 @@ from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.linalg import matmul
 from autodiff_cli.ops.rules.shape import cat, transpose, unsqueeze
 from autodiff_cli.ops.shape import reshape
-
 declare = Declarations(__name__)
-
 mT: Any = lambda x: transpose(x, -2, -1)
 symmetric: Any = lambda x: (x + mT(x)) / 2
 cofactors_of: Any = lambda x: (lift(det(x)) * mT(inv(x))) if uses_inverse(x) else cofactors_of_minors(x)
@@ -41,7 +38,6 @@ def _pinv_by_x(g: Any, x: Any, out: Any) -> Any:
 pinv = pinverse = declare('pinv', arrays.pinv, {'x': _pinv_by_x}, statics={'rtol': None}, kinds={'rtol': optional(NUMBER)}, node='LinalgPinvBackward0', summary='pseudo-inverse of each matrix', formula='-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)', aliases=('pinverse',), smooth='the rank of x does not change', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],),))
 declare.python('matrix_power', ('x', 'n'), parameters=('x', 'n'), defaults=(), tensors=('x',), kinds={'x': TENSOR, 'n': WHOLE}, summary='product of n factors x, or of -n factors inv(x) for negative n', domain='n >= 0, or x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], 3), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], 2), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 0),))
 def _matrix_exp_by_x(g: Any, x: Any) -> Any:
-    """The cotangent of x in ``matrix_exp(x)``: the upper right block of matrix_exp([[x.mT, g], [0, x.mT]])."""
     n = x.shape[-1]
     transposed = mT(x)
     block = cat((cat((transposed, g), -1), cat((zeros_like(g), transposed), -1)), -2)

@@ -2,7 +2,6 @@
 
 import math
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, FLAG, NUMBER, TEXT, TYPE, either, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
@@ -14,9 +13,7 @@ from autodiff_cli.ops.rules.extremes import equal_shares
 from autodiff_cli.ops.rules.reduce import kept, of_type, over_size, recurrence, spread
 from autodiff_cli.ops.shape import lanes
 from autodiff_cli.ops.views import neighbour
-
 declare = Declarations(__name__)
-
 weight_in: Any = lambda x, out: exp(x - where(out == -math.inf, 0.0, out))
 vector_norm = declare.composed('vector_norm', lambda x, ord=2, dim=None, keepdim=False, dtype=None: linalg_vector_norm(of_type(x, dtype), order_of(ord), dim, keepdim), dict(ord=optional(either(NUMBER, TEXT)), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='sum(abs(x)**ord)**(1/ord) over all elements, or along dim; the largest abs(x) for inf, the smallest abs(x) for -inf', formula='sign(x)*(abs(x)/norm(x))**(p - 1)', smooth='norm(x) != 0 for p = 2; no element is 0 for p < 2; the extreme element is unique for inf and -inf', kink=lambda x, ord: corner(x, ord), convention='the derivative at 0 is 0; for inf and -inf, elements of equal absolute value share the derivative (PyTorch)', samples=(([[1.0, -2.0], [3.0, 0.5]], 1, 1), ([[1.0, -2.0], [3.0, 0.5]], 2, 1), ([[1.0, -2.0], [3.0, 0.5]], 3, 1), ([[1.0, -2.0], [3.0, 0.5]], 1.5, 1), ([[1.0, -2.0], [3.0, 0.5]], 0.5, 1), ([[1.0, -2.0], [3.0, 0.5]], -1, 1), ([[1.0, -2.0], [3.0, 0.5]], math.inf, 1), ([[1.0, -2.0], [3.0, 0.5]], -math.inf, 1),), edges=(([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf),))
 norm = declare.composed('norm', lambda x, p='fro', dim=None, keepdim=False, dtype=None: linalg_vector_norm(of_type(x, dtype), order_of(p), dim, keepdim), dict(p=optional(either(NUMBER, TEXT)), dim=optional(DIMENSIONS), keepdim=FLAG, dtype=optional(TYPE)), tensors=('x',), summary='sum(abs(x)**p)**(1/p) over all elements, or along dim; the largest abs(x) for inf, the smallest abs(x) for -inf', formula='sign(x)*(abs(x)/norm(x))**(p - 1)', smooth='norm(x) != 0 for p = 2; no element is 0 for p < 2; the extreme element is unique for inf and -inf', kink=lambda x, p: corner(x, p), convention='the derivative at 0 is 0; for inf and -inf, elements of equal absolute value share the derivative (PyTorch)', samples=(([3.0, -4.0],), ([[1.0, -2.0], [3.0, 0.5]], 1, 1), ([[1.0, -2.0], [3.0, 0.5]], 2, 1), ([[1.0, -2.0], [3.0, 0.5]], 3, 1), ([[1.0, -2.0], [3.0, 0.5]], 1.5, 1), ([[1.0, -2.0], [3.0, 0.5]], 0.5, 1), ([[1.0, -2.0], [3.0, 0.5]], -1, 1), ([[1.0, -2.0], [3.0, 0.5]], math.inf, 1), ([[1.0, -2.0], [3.0, 0.5]], -math.inf, 1),), edges=(([0.0, 0.0],), ([0.0, 0.0], 3), ([0.0, 0.0], 1.5), ([3.0, -3.0], math.inf),))

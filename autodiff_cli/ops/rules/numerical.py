@@ -1,9 +1,7 @@
 """Polynomials, integrals, interpolation, quantiles and other statistics."""  # made from grammar/rules/numerical.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, DIMENSIONS_OR_UNBIASED, FLAG, NUMBER, TENSOR, TYPE, WHOLE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, where
@@ -21,9 +19,7 @@ from autodiff_cli.ops.rules.reduce import cumsum, deviation, mean, over_size, sp
 from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
-
 declare = Declarations(__name__)
-
 over_deviations: Any = lambda covariance, size: (covariance / reshape(size, (-1, 1))) / size
 def areas(name: Any, y: Any, x: Any, dx: Any, at: Any) -> Any:
     """The areas of the trapezoids between neighbouring samples y along dimension at, with the points x, or the distance dx if x is none; name is for errors."""

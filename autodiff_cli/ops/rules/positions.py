@@ -1,9 +1,7 @@
 """Operations that take elements at positions or by a mask, and put elements at positions or by a mask."""  # made from grammar/rules/positions.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, FLAG, MASK, NUMBER, POSITIONS, TENSOR, VALUE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import unindexed, where
@@ -13,9 +11,7 @@ from autodiff_cli.numerics.arithmetic import is_any_tensor
 from autodiff_cli.numerics.positions import place_along, size_of, slices_at, slices_of
 from autodiff_cli.ops.indexing import getitem
 from autodiff_cli.ops.shape import broadcast_shape, expand, reshape
-
 declare = Declarations(__name__)
-
 gather = declare.composed('gather', lambda x, dim, index: reshape(gather(x, dim, index.reshape(1)), ()) if (index.ndim == 0) and (len(x.shape) == 1) else picked(x, place_along(x.shape, dim, index), index), dict(dim=DIMENSION, index=POSITIONS), tensors=('x', 'index'), summary='elements at positions along dim, one for each element of index', formula='sums of g at the positions, 0 elsewhere', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [[2, 2], [0, 1]]), ([1.0, -2.0, 3.0], 0, [1, 1]),))
 declare.python('take_along_dim', ('indices', 'dim'), parameters=('x', 'indices', 'dim'), defaults=(None, ), tensors=('x', 'indices'), kinds={'indices': POSITIONS, 'dim': optional(DIMENSION)}, summary='elements at positions along dim, where x and indices broadcast; without dim, elements at positions in the flattened x', formula='sums of g at the positions, 0 elsewhere', aliases=('take_along_axis',), samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[2, 0]], 1), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [4, 4]),))
 take = declare.composed('take', lambda x, index: taken(x, index), dict(index=POSITIONS), tensors=('x', 'index'), summary='elements at positions in the flattened x', formula='sums of g at the positions, 0 elsewhere', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[4, 4], [0, -1]]),))

@@ -2,9 +2,7 @@
 
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.ops.creation import zeros_like
-
 declare = Declarations(__name__)
-
 normal_of_mean = declare('normal_of_mean', lambda mean, values: values, {'mean': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward1', public=False)
 normal_of_std = declare('normal_of_std', lambda std, values: values, {'std': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward2', public=False)
 normal_of_both = declare('normal_of_both', lambda mean, std, values: values, {'mean': lambda g: zeros_like(g), 'std': lambda g: zeros_like(g)}, statics={'values': None}, series='fixed', node='NormalBackward3', public=False)

@@ -2,7 +2,6 @@
 
 import math
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, DIMENSIONS_OR_UNBIASED, FLAG, NUMBER, TYPE, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, expanded, kept_shape, reshaped, where
@@ -10,9 +9,7 @@ from autodiff_cli.numerics import reduce as arrays
 from autodiff_cli.numerics.reduce import correction_of, count, dims_alone
 from autodiff_cli.ops.casts import to
 from autodiff_cli.ops.views import neighbour
-
 declare = Declarations(__name__)
-
 of_type: Any = lambda x, dtype: x if dtype is None else to(x, dtype)
 kept: Any = lambda g, x_shape, dim: reshaped(g, kept_shape(x_shape, dim)) if g.shape else g
 spread: Any = lambda g, x_shape, dim: expanded(kept(g, x_shape, dim), x_shape)

@@ -1,7 +1,6 @@
 """Signs, mantissas and exponents of floating-point numbers."""  # made from grammar/rules/representation.rules by grammar/compile_rules.py
 
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import VALUE
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import zero_cotangent
@@ -11,9 +10,7 @@ from autodiff_cli.numerics.elementary import in_float64
 from autodiff_cli.ops.arithmetic import pow
 from autodiff_cli.ops.casts import to
 from autodiff_cli.ops.rules.elementary import floor, sign
-
 declare = Declarations(__name__, elementwise=True)
-
 signbit = declare('signbit', np.signbit, {'x': None}, decomposition='atan2(0.0, x) > 1', summary='true where the sign of x is negative, also of -0.0')
 copysign = declare.composed('copysign', lambda x, y: copysign_number(x, weak(y) * 1.0) if is_any_tensor(x) and is_number(y) else copysign_tensor(x, y), dict(y=VALUE), tensors=('x', 'y'), summary='the absolute value of x with the sign of y', formula='sign(x)*sign(y), 0', smooth='x != 0 and y != 0', kink=lambda x, y: np.logical_not(((x != 0) & (y != 0))), convention='the derivative with respect to x is 0 at x = 0, and the derivative with respect to y is 0 (PyTorch)', samples=((1.5, -0.5), ([1.0, -2.0], 3.0),), edges=((0.0, 1.0), (1.5, 0.0),))
 ldexp = declare('ldexp', elementary_arrays.ldexp, {'x': lambda g, y: ldexp(g, y), 'y': lambda g, out: (g * out) * 0.6931471805599453}, decomposition='x*2**y', summary='x*2**y', formula='2**y, x*2**y*log(2)', samples=((1.5, 3.0), ([1.0, -2.0], [2.0, -1.0]),))

@@ -1,18 +1,14 @@
 """Operations on shapes: reshape, transpose, add and remove dimensions, and join tensors."""  # made from grammar/rules/shape.rules by grammar/compile_rules.py
 
 from typing import Any
-
 import numpy as np
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, WHOLES, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, reshaped, slice_key
 from autodiff_cli.errors import ArgumentError
 from autodiff_cli.numerics import arrange as arrange_arrays
 from autodiff_cli.numerics.arrange import inverse_order, joined_key
-
 declare = Declarations(__name__)
-
 declare.python('expand', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='x broadcast to a shape; -1 keeps the length of a dimension', samples=(([1.0, 2.0], [3, 2]),))
 declare.python('view', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape, sharing the memory of x; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0]], [2]),))
 declare.python('reshape', None, parameters=('x', 'shape'), defaults=(), tensors=('x',), kinds={'shape': WHOLES}, spread=True, summary='the elements of x in another shape; a length of -1 is inferred from the other lengths', formula='reshape(g, shape of x)', samples=(([[1.0, 2.0], [3.0, 4.0]], [4]),))

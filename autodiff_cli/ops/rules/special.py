@@ -1,15 +1,12 @@
 """Error functions, the normal distribution, the Faddeeva function, and sinc."""  # made from grammar/rules/special.rules by grammar/compile_rules.py
 
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import FLAG, ORDER
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import where
 from autodiff_cli.numerics import decomposition, special as arrays
 from autodiff_cli.numerics.backend import from_scipy
-
 declare = Declarations(__name__, elementwise=True)
-
 normal_density: Any = lambda x: bell(x, 0.5) * (1 / 2.5066282746310002)
 erf = declare('erf', arrays.erf, {'x': lambda g, x: g * (bell(x, 1.0) * (2 / 1.7724538509055159))}, decomposition=lambda: decomposition('ERF'), summary='error function', formula='2/sqrt(pi)*exp(-x**2)', samples=None)
 erfc = declare('erfc', arrays.erfc, {'x': lambda g, x: g * (bell(x, 1.0) * ((-2) / 1.7724538509055159))}, decomposition=lambda: decomposition('ERFC'), summary='1 - erf(x), accurate for large x', formula='-2/sqrt(pi)*exp(-x**2)', samples=((0.3,), (-1.7,), ([0.4, -2.2],), (-5.0,), (3.0,),))

@@ -1,7 +1,6 @@
 """Views: selections along a dimension, diagonals, moved dimensions, and tensors split into parts."""  # made from grammar/rules/views.rules by grammar/compile_rules.py
 
 from typing import Any
-
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, DIMENSIONS, WHOLE, WHOLES, either
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.structural import dimension, select_key, slice_key, stack
@@ -9,9 +8,7 @@ from autodiff_cli.numerics import arrange as arrange_arrays
 from autodiff_cli.numerics.arrange import key_along, listed, part_key, parts_or_zeros, slices_or_zeros
 from autodiff_cli.ops.rules.shape import cat
 from autodiff_cli.ops.shape import reshape
-
 declare = Declarations(__name__)
-
 declare.python('select', ('dim', 'index'), parameters=('x', 'dim', 'index'), defaults=(), tensors=('x',), kinds={'dim': DIMENSION, 'index': WHOLE}, summary='the slice at one position along dim, without that dimension', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 2),))
 declare.python('narrow', ('dim', 'start', 'length'), parameters=('x', 'dim', 'start', 'length'), defaults=(), tensors=('x',), kinds={'dim': DIMENSION, 'start': WHOLE, 'length': WHOLE}, summary='the part of x along dim that begins at start and has the given length', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 1, 2),))
 diagonal = declare('diagonal', arrange_arrays.diagonal, {'x': lambda g, x_shape, offset, dim1, dim2: undiagonal(g, x_shape, offset, dim1, dim2)}, statics={'offset': 0, 'dim1': 0, 'dim2': 1}, kinds={'offset': WHOLE, 'dim1': DIMENSION, 'dim2': DIMENSION}, series='linear', view=True, summary='the diagonal of a matrix at the given offset', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, 0, 1),))

@@ -249,7 +249,10 @@ class SharedFit(GroupFit):
             setattr(self, name, getattr(fit, name))
         objective = fit.problem.objective
         assert isinstance(objective, Reduced)
-        self._note_undetermined(rows.numbers[~engine.determined(objective.own_linear(fit.point[None]))], own)
+        undetermined = rows.numbers[~engine.determined(objective.own_linear(fit.point[None]))]
+        if len(undetermined):
+            self.converged, self.verdict, self.advice = False, "singular", "leave out this group"
+            self.reason = f"{self.by} = {self.labels[undetermined[0]]}: the rows do not determine {listed(own)}"
         left_out = np.setdiff1d(np.arange(len(rows.sizes)), rows.numbers)
         verdicts = np.full(len(rows.sizes), self.verdict, object)
         verdicts[left_out] = "too_few_rows"
@@ -258,12 +261,6 @@ class SharedFit(GroupFit):
         if len(left_out):
             message = f"{plural(len(left_out), 'group')} left out, with fewer rows than parameters"
             self.notes.append(note("groups", f"{message}; the first is {self.by} = {self.labels[left_out[0]]}"))
-
-    def _note_undetermined(self, undetermined: Indices, own: Sequence[str]) -> None:
-        """Set the verdict ``singular`` if there are groups whose rows do not determine their own parameters."""
-        if len(undetermined):
-            self.converged, self.verdict, self.advice = False, "singular", "leave out this group"
-            self.reason = f"{self.by} = {self.labels[undetermined[0]]}: the rows do not determine {listed(own)}"
 
     def _group_columns(self, objective: Reduced, fit: Fit, rows: GroupRows, derive: Sequence[str]) -> Columns:
         """Return the estimates and the ``rss`` of each group; nan for groups that are left out, and without a solution."""

@@ -96,14 +96,10 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
     known = {key: None if value is None or not math.isfinite(value) else value for key, value in statistics.items()}
     residual: Record = {"rss": rss, "std": math.sqrt(rss / dof) if dof > 0 else None, "dof": dof, "rows": rows}
     if not problem.loss.plain:
-        spread = _median_spread(problem.objective.residuals(point[None]))
+        # The deviation of normal errors from the median residual (Huber, "Robust Statistics", 5.1 and 7).
+        spread = float(np.median(np.abs(problem.objective.residuals(point[None])))) / float(from_scipy("ndtri")(0.75))
         residual["robust_std"] = spread * math.sqrt(rows / dof) if dof > 0 else None
     return residual, known
-
-
-def _median_spread(residuals: Vector) -> float:
-    """Return the standard deviation of normal errors from the median absolute residual (Huber, "Robust Statistics", 5.1 and 7)."""
-    return float(np.median(np.abs(residuals))) / float(from_scipy("ndtri")(0.75))
 
 
 def _deviance(problem: FitProblem, rss: float) -> float:
@@ -170,16 +166,12 @@ def curvature(problem: FitProblem, point: Vector, facts: Optimality) -> Curvatur
         whole += _sum_of_mean_squares(second, is_diagonal)
         tangent += second @ (inverse.T @ block[:n]).T
     inside = _sum_of_mean_squares(tangent, is_diagonal)
-    radius_squared = _confidence_radius_squared(None if problem.absolute else float(facts.linear.rest[0]) ** 2 / dof, n, dof)
+    if problem.absolute:
+        radius_squared = float(from_scipy("chdtri")(n, 0.05))
+    else:
+        radius_squared = float(facts.linear.rest[0]) ** 2 / dof * n * float(from_scipy("fdtri")(n, dof, 0.95))
     unit = math.sqrt(radius_squared / (n * (n + 2)))
     return Curvature(math.sqrt(inside) * unit, math.sqrt(max(whole - inside, 0.0)) * unit)
-
-
-def _confidence_radius_squared(variance: float | None, n: int, dof: int) -> float:
-    """Return the squared radius of the 95 % region of n parameters: with an estimated variance, or ``None`` for a known one, 1."""
-    if variance is None:
-        return float(from_scipy("chdtri")(n, 0.05))
-    return variance * n * float(from_scipy("fdtri")(n, dof, 0.95))
 
 
 def _change_of_triangles(inverse: Matrix) -> Matrix:
