@@ -105,12 +105,12 @@ def pad(x: Array, widths: Sequence[int], value: Number) -> Any:
             f"{len(widths)} and input of dimension {x.ndim}"
         )
     pairs = [(0, 0)] * (x.ndim - len(widths) // 2) + [tuple(widths[i : i + 2]) for i in range(len(widths) - 2, -1, -2)]
-    lengths = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
+    lengths = tuple(n + before + after for n, (before, after) in zip(x.shape, pairs, strict=True))
     if any(n < 0 for n in lengths):
         raise ShapeError(f"The input size {list(x.shape)}, plus padding {list(widths)}, resulted in a negative output size")
     check_size(lengths)
-    cropped = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True))
-    return np.pad(x[cropped], [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
+    rest = tuple(slice(max(-before, 0), n - max(-after, 0)) for n, (before, after) in zip(x.shape, pairs, strict=True))
+    return np.pad(x[rest], [(max(before, 0), max(after, 0)) for before, after in pairs], constant_values=value)
 
 
 def on_diagonal(shape: Shape, wrap: bool) -> Any:
@@ -121,7 +121,7 @@ def on_diagonal(shape: Shape, wrap: bool) -> Any:
         raise ShapeError("all dimensions of input must be of equal length")
     mask = np.zeros(shape, np.bool_)
     if len(shape) == 2 and wrap:
-        mask.reshape(-1)[:: shape[1] + 1] = True
+        mask.reshape(-1)[:: shape[1] + 1] = True  # one row and one column further
     else:
         mask[(np.arange(min(shape)),) * len(shape)] = True
     return mask
@@ -270,10 +270,10 @@ def joined_key(shapes: Sequence[Shape], i: int, dim: int) -> Key:
 
 def cat(arrays: Sequence[Array], dim: int) -> Any:
     """Return arrays joined along ``dim`` in their common type; empty vectors are left out, as in PyTorch."""
-    common = arrays[0]
+    common = arrays[0]  # an array of the common type
     for other in arrays[1:]:
         common = promote(common, other)[0] if common.dtype != other.dtype else common
-    numbered = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]
+    numbered = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]  # if all are empty, all
     first = numbered[0][1]
     at = dimension(dim, first.ndim)
     for i, other in numbered:

@@ -78,14 +78,15 @@ def _support(exponent: Callable[[Array], Any], peak: Array, size: Array) -> tupl
     """Return the start and the width of the interval of t >= 0 where ``exponent(t)`` is above -_DROP, by bisection up to 800."""
     ends = []
     for side in (-1.0, 1.0):
-        near, far = np.zeros_like(peak), np.full_like(peak, 800.0)
-        for _ in range(40):
+        near, far = np.zeros_like(peak), np.full_like(peak, 800.0)  # distances from the peak
+        for _ in range(40):  # which are then known to 1e-9
             middle = (near + far) / 2
             inside = exponent((peak + side * middle)[:, None])[:, 0] > -_DROP
             near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-        ends.append(peak + side * (far + 0.1 / np.sqrt(1 + size)))
-    start = np.maximum(ends[0], 0.0)
-    return start, ends[1] - start
+        ends.append(peak + side * (far + 0.1 / np.sqrt(1 + size)))  # and a tenth of the width of a peak further
+    left, right = ends
+    start = np.maximum(left, 0.0)
+    return start, right - start
 
 
 def hankel(v: Array | float, x: Array, order: int, second: bool) -> Any:

@@ -82,7 +82,7 @@ def inverse_power(x: Array, y: Array, n: int, imaginary: bool) -> Any:
         return _top(x, y, n, imaginary) / (x * x + y * y) ** n
     near_x, near_y, power = _near_1(x, y)
     # Scale up as far as the n-th power allows: a subnormal x or y remains accurate beside a large number.
-    lift = (900 if dtype.itemsize == 8 else 90) // n
+    lift = (900 if dtype.itemsize == 8 else 90) // n  # below the largest exponents, 1023 and 127
     top = _top(np.ldexp(x, power + lift), np.ldexp(y, power + lift), n, imaginary)
     value = np.ldexp(top / (near_x * near_x + near_y * near_y) ** n, (power - lift) * n)
     far = (np.isinf(x) & ~np.isnan(y)) | (np.isinf(y) & ~np.isnan(x))

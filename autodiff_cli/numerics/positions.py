@@ -210,13 +210,13 @@ def extreme_shares(x: Value, src: Value, out: Value, dim: int, index: Positions,
     The arguments ``dim``, ``index`` and ``include_self`` are those of ``scatter_reduce``.
     """
     written = gather_key(tuple(x.shape), dim, index)
-    at_places = np.zeros(tuple(x.shape), np.bool_)
-    at_places[written] = True
-    in_x = (array_of(x) == array_of(out)) & (include_self | ~at_places)
-    in_src = array_of(src) == array_of(out)[written]
-    count = in_x.astype(np.float64)
-    add_at(count, written, in_src.astype(np.float64))
-    return in_x, in_src, np.maximum(count, 1).astype(array_of(x).dtype)
+    is_written = np.zeros(tuple(x.shape), np.bool_)
+    is_written[written] = True
+    is_extreme_x = (array_of(x) == array_of(out)) & (include_self | ~is_written)
+    is_extreme_src = array_of(src) == array_of(out)[written]
+    count = is_extreme_x.astype(np.float64)
+    add_at(count, written, is_extreme_src.astype(np.float64))
+    return is_extreme_x, is_extreme_src, np.maximum(count, 1).astype(array_of(x).dtype)
 
 
 def zero_elements(src: Value) -> Any:

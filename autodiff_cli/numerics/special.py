@@ -224,7 +224,7 @@ def faddeeva(x: Array, y: Array, scale: Array, order: int, imaginary: bool) -> A
     x, y, scale = np.broadcast_arrays(*(np.asarray(value, float) for value in (x, y, scale)))
     exists, far = scale >= 0, np.hypot(x, y) > scale * _LEAST_FAR
     value: Any = np.full(x.shape, complex(np.nan, np.nan))
-    value = replace_where(value, exists & ~far, lambda x, y, s: _near_faddeeva(x, y, s, order), x, y, scale)
+    value = replace_where(value, exists & ~far, lambda x, y, s: _near_faddeeva(x, y, s, order), x, y, scale)  # s: scale
     value = replace_where(value, exists & far, lambda x, y, s: _far_faddeeva(x, y, s, order), x, y, scale)
     return (value.imag if imaginary else value.real).astype(dtype, copy=False)[()]
 

@@ -153,12 +153,13 @@ def tensordot(x: Value, y: Value, dims: int | Sequence[Wholes] = 2) -> Any:
 
 def _contracted_dimensions(x: Value, y: Value, dims: int | Sequence[Wholes]) -> tuple[list[int], list[int]]:
     """Return the dimensions of x and of y over which ``tensordot`` sums, after a check of their lengths."""
-    if not isinstance(dims, int):
-        of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
-    else:
-        if dims < 0 or dims > min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot expects 0 <= dims <= {min(len(x.shape), len(y.shape))}, but got dims={dims}")
+    if isinstance(dims, int):
+        most = min(len(x.shape), len(y.shape))
+        if not 0 <= dims <= most:
+            raise ShapeError(f"tensordot expects 0 <= dims <= {most}, but got dims={dims}")
         of_x, of_y = list(range(len(x.shape) - dims, len(x.shape))), list(range(dims))
+    else:
+        of_x, of_y = ([d] if isinstance(d, int) else list(d) for d in dims)
     if (of_x and not x.shape) or (of_y and not y.shape):
         raise ShapeError(f"tensordot cannot contract a number, but the shapes are {list(x.shape)} and {list(y.shape)}")
     of_x, of_y = [dimension(d, len(x.shape)) for d in of_x], [dimension(d, len(y.shape)) for d in of_y]

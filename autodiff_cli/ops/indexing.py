@@ -151,10 +151,10 @@ def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
 
 def _check_gathered(shape: Shape, key: list[Any]) -> None:
     """Check masks and positions, and the number of elements that they select."""
-    rest, at, taken = [], 0, []  # the lengths under slices, the dimension, and the shapes of masks and positions
+    sliced_lengths, at, shapes = [], 0, []  # the lengths under slices, the dimension, and the shapes of masks and positions
     for part in key:
         if isinstance(part, slice):
-            rest.append(shape[at])
+            sliced_lengths.append(shape[at])
         elif part.dtype.kind == "b":
             for i in range(part.ndim):
                 if part.shape[i] != shape[at + i]:
@@ -162,18 +162,18 @@ def _check_gathered(shape: Shape, key: list[Any]) -> None:
                         f"The shape of the mask {list(part.shape)} at index {i} does not match the shape of the indexed tensor "
                         f"{list(shape)} at index {at + i}"
                     )
-            taken.append((int(np.count_nonzero(part)),))
+            shapes.append((int(np.count_nonzero(part)),))
         else:
             wrong = part[(part >= shape[at]) | (part < -shape[at])]
             if wrong.size:
                 raise IndexOutOfRange(f"index {wrong[0]} is out of bounds for dimension {at} with size {shape[at]}")
-            taken.append(part.shape)
+            shapes.append(part.shape)
         at += _dimensions_taken(part)
     try:
-        check_size((*np.broadcast_shapes(*taken), *rest, *shape[at:]))
+        check_size((*np.broadcast_shapes(*shapes), *sliced_lengths, *shape[at:]))
     except ValueError:
-        shapes = ", ".join(str(list(one)) for one in taken)
-        raise IndexOutOfRange(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+        texts = ", ".join(str(list(one)) for one in shapes)
+        raise IndexOutOfRange(f"shape mismatch: indexing tensors could not be broadcast together with shapes {texts}") from None
 
 
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]

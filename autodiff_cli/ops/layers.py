@@ -29,9 +29,10 @@ def _move_running_statistics(
 ) -> None:
     """Move running statistics, if not ``None``, in place towards those of x, reshaped to ``blocks``, over ``axes``."""
     data: Any = np.reshape(array_of(x), blocks) if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor) else None
+    channels = blocks[1]
     for running, statistic in ((running_mean, np.mean), (running_var, partial(np.var, ddof=1))):
         if isinstance(running, Tensor):
-            values = np.mean(np.reshape(statistic(data, axes), (-1, blocks[1])), 0)  # over the rows that have their own
+            values = np.mean(np.reshape(statistic(data, axes), (-1, channels)), 0)  # over the rows that have their own
             mark_changed(running)
             shared_array(running)[...] = (1 - momentum) * np.asarray(running._data) + momentum * values
 

@@ -124,17 +124,17 @@ def normal(mean: Value | Number, std: Value | Number = 1.0, size: Wholes | None 
         centre, deviation = NUMBER(mean, "normal", "mean"), _checked_deviation(NUMBER(std, "normal", "std"))
         shape = shape_of("normal", (size,))
         return _sample("normal", lambda random: np.asarray(random.standard_normal(shape)) * deviation + centre, options)
-    a, b = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
+    means, deviations = array_of(TENSOR(mean, "normal", "mean")), array_of(TENSOR(std, "normal", "std"))
     for each in (mean, std):
         if isinstance(each, Tensor):
             _floating_dtype("normal_kernel_cpu", each._data.dtype)
-    if np.any(b < 0):
+    if np.any(deviations < 0):
         raise GraphError(
             "normal expects all elements of std >= 0.0" if with_std else f"normal expects std >= 0.0, but found std {std}"
         )
-    shape, random = broadcast_shape("normal", np.shape(a), np.shape(b)), drawing("normal", options.get("generator"))
+    shape, random = broadcast_shape("normal", np.shape(means), np.shape(deviations)), drawing("normal", options.get("generator"))
     kind = np.result_type(*[each._data.dtype for each in (mean, std) if isinstance(each, Tensor)])
-    values = np.asarray(random.standard_normal(shape) * b + a).astype(kind)[()]
+    values = np.asarray(random.standard_normal(shape) * deviations + means).astype(kind)[()]
     if with_mean and with_std:
         return rules.normal_of_both(mean, std, values)  # type: ignore[no-any-return]
     return rules.normal_of_mean(mean, values) if with_mean else rules.normal_of_std(std, values)  # type: ignore[no-any-return]

@@ -68,8 +68,7 @@ def neighbour(x: Value, dim: int, reverse: bool, edge: float) -> Any:
 def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
     """x with the source dimensions moved to the destinations; the other dimensions keep their order."""
     ndim = len(x.shape)
-    sources, targets = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
-    sources, targets = [dimension(d, ndim) for d in sources], [dimension(d, ndim) for d in targets]
+    sources, targets = ([dimension(d, ndim) for d in ([dims] if isinstance(dims, int) else dims)] for dims in (source, destination))
     if len(sources) != len(targets):
         raise ShapeError(
             f"movedim: the number of source dimensions ({len(sources)}) differs from the number of destinations ({len(targets)})"

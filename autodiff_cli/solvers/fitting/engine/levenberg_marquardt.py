@@ -207,9 +207,11 @@ class Minimizer:
             step, length, positive = at.newton_steps(free)
             scale = np.sqrt(np.abs(np.einsum("bii->bi", at.hessian)))
             rounding = EPSILON * np.linalg.norm(scale * p * free, axis=1)
+            # Judge the steps that led here, and keep the points that are better.
             failed, better = _newton_progress(at, start[active], positive, before, length, rounding)
             last_length[active[better]], value[active[better]] = length[better], at.value[better]
             best[active[better]] = p[better]
+            # Take the next steps, of the better points only, unless they do not move the point.
             trial = self.box.inside(p + step)
             taken = better & (length > rounding / 4)  # a shorter step is certainly rounding
             going = taken & ~(trial == p).all(1)
@@ -352,6 +354,7 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
         certain = has_all_digits | _is_exact(linear.norms * free, point, error, quadratic.value)
         count = free.sum(1)
         freedom = objective.rows(point) - count
+        # Bates and Watts: the tangent part of the residuals per parameter, relative to the other part per degree of freedom.
         offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(freedom, 1))
         singular, directions = _singular_directions(linear)
     digits = np.where(free & (finite & positive)[:, None], digits, np.nan)
