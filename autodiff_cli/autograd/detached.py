@@ -70,8 +70,9 @@ def version(self: Tensor) -> int:
     if root._extra is not None:
         return root._extra.version
     node = None if root._edge is None else root._edge[0]
-    # A saved output, as node._saved_result returns it, shares the memory of the output.
-    return node._saved.version if node is not None and node._outputs == 1 and isinstance(node._saved, ChangedOutput) else 0
+    if node is not None and node._outputs == 1 and isinstance(node._saved, ChangedOutput):
+        return node._saved.version  # of a saved output (``_saved_result``), which shares the memory of the output
+    return 0
 
 
 def base(self: Tensor) -> Tensor | None:

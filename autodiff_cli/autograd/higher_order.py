@@ -120,7 +120,7 @@ def symmetric(derivatives: Mapping[Index, Array], a: str, b: str, variables: Map
     """Return the second derivative in ``a`` and ``b``; one that is stored for ``b`` and ``a`` gets its dimensions exchanged."""
     if (a, b) in derivatives:
         return derivatives[a, b]
-    mirrored: Array = np.asarray(derivatives[b, a])
+    mirrored: Array = np.asarray(derivatives[b, a])  # the dimensions of ``b``, then those of ``a``
     split = variables[b].ndim
     axes = (*range(split, mirrored.ndim), *range(split))
     return np.transpose(mirrored, axes)[()]

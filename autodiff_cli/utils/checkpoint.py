@@ -74,7 +74,7 @@ def checkpoint(
 
 @contextmanager
 def _random_state(state: Tensor | None) -> Iterator[None]:
-    """Return a ``with`` block in which random numbers start from a state; ``None`` for a block that does nothing."""
+    """Return a ``with`` block in which the default generator starts from another state; with ``None``, nothing changes."""
     if state is None:
         yield
         return

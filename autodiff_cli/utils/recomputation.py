@@ -136,7 +136,7 @@ class Region:
             raise _AllRecomputed
 
     def _check_recomputed(self, running: object, count: int) -> None:
-        """Check the ``count`` tensors that ``running`` recomputed against the first call, unless it had not ended."""
+        """Check the ``count`` tensors that ``running`` recomputed against those of the first call, unless that had not ended."""
         if self._is_partial:
             return
         if count != len(self._slots):

@@ -179,7 +179,7 @@ class DerivativeCheck:
         return outputs_of(self.func(*self.arguments))
 
     def compare_jacobians(self, forward: bool) -> None:
-        """Raise GradcheckError if Jacobians by forward or reverse mode differ from finite differences; unrecorded ones are 0."""
+        """Raise GradcheckError if Jacobians by forward or reverse mode, 0 without recorded outputs, differ from differences."""
         numeric = [self.numeric(argument) for argument in self.checked]  # by argument, then by output
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
@@ -211,7 +211,7 @@ class DerivativeCheck:
         return jacobians
 
     def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
-        """Return the tangents of recorded outputs, in their types, for ``direction`` as the tangent of an input, 0 of others."""
+        """Return the tangents of the recorded outputs if one argument has the tangent ``direction``, and the others have 0."""
         with dual_level():
             values = [_with_tangent(value, direction if value is argument else 0.0) for value in self.arguments]
             tangents = []

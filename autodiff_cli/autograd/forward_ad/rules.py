@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -160,20 +160,21 @@ def _reduction_rule(primitive: Primitive) -> Rule:
 
 
 def _transposed_rule(primitive: Primitive) -> Rule:
-    """Transpose the VJP rule, which is linear in the cotangent; an argument with the tangent ``None`` is left out."""
-    vjps = _vjps(primitive)
+    """Transpose the VJP rules, which are linear in the cotangent."""
+    return partial(_transposed_tangent, _vjps(primitive))
 
-    def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        arguments, variable = (*primals, out), [entry for entry in vjps if tangents[entry[0]] is not None]
 
-        def pairs(cotangents: list[Tensor | None]) -> list[tuple[Any, Any]]:
-            (cotangent,) = cotangents
-            return [(vjp(cotangent, *_picked(picks, arguments)), tangents[i]) for i, vjp, picks in variable]
+def _transposed_tangent(vjps: Sequence[PickedVjp], out: Value, primals: Primals, tangents: Tangents) -> Any:
+    """Return the tangent of a result from the transposed VJP rules of the arguments that have a tangent."""
+    arguments = (*primals, out)
 
-        (tangent,) = transposed([out], pairs)
-        return tangent
+    def pairs(cotangents: list[Tensor | None]) -> list[tuple[Any, Any]]:
+        """Return the cotangent of each argument, as a function of the cotangent of the result, and its tangent."""
+        variable = [(tangents[i], vjp, picks) for i, vjp, picks in vjps if tangents[i] is not None]
+        return [(vjp(cotangents[0], *_picked(picks, arguments)), tangent) for tangent, vjp, picks in variable]
 
-    return rule
+    (tangent,) = transposed([out], pairs)
+    return tangent
 
 
 def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Primals, tangent: Tensor) -> list[Tensor | None]:
@@ -208,8 +209,10 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     tangents: list[Any] = []
     for out in outs:
         slope = None if out is None else next(slopes)
-        if out is None or slope is None:
-            tangents.append(None if out is None else zeros_of(out))
+        if out is None:
+            tangents.append(None)
+        elif slope is None:
+            tangents.append(zeros_of(out))
         else:
             tangents.append(fitted(slope if isinstance(out, Tensor) else slope._data, out))
     return tangents
@@ -217,10 +220,12 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
 
 Pick = int | Callable[[Sequence[Any]], Any]
 """The position of a value of a VJP rule among the arguments and the result, or a function that computes it from these."""
+PickedVjp = tuple[int, VjpRule, list[Pick]]
+"""The position of a differentiable argument, its VJP rule, and the values that the rule needs after the cotangent."""
 
 
-def _vjps(primitive: Primitive) -> list[tuple[int, VjpRule, list[Pick]]]:
-    """Return, for each differentiable argument, its position, its VJP rule and the values that the rule needs."""
+def _vjps(primitive: Primitive) -> list[PickedVjp]:
+    """Return the VJP rules of a primitive, one for each differentiable argument."""
     rules = []
     for i in primitive.differentiable_args:
         vjp = primitive.vjps[primitive.parameters[i]]

@@ -119,7 +119,7 @@ def mismatch(name: str, error: Exception, values: Sequence[Any]) -> AutodiffErro
 
 
 def _shape_mismatch(name: str, error: Exception, shapes: Sequence[list[int]]) -> ShapeError:
-    """Return the error for arguments of these shapes; for two that do not broadcast, PyTorch's, except of ``matmul``."""
+    """Return the error for arguments of these shapes; for two that do not broadcast, PyTorch's, except for ``matmul``."""
     if len(shapes) == 2:
         for from_end, (a, b) in enumerate(zip(reversed(shapes[0]), reversed(shapes[1]), strict=False), start=1):
             if a != b and a != 1 and b != 1 and name != "matmul":

@@ -55,7 +55,7 @@ class SavedValue:
         return f"{self.name} = {what}{' (again)' if self.again else ''}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the value for JSON; only a tensor has a shape."""
+        """Return the value for JSON; only a tensor has a shape and, as ``of``, its name."""
         if self.shape is None:
             plain = self.value if isinstance(self.value, (bool, int, float, str)) else str(self.value)
             return {"name": self.name, "value": plain, "bytes": 0}

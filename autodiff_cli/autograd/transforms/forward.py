@@ -54,7 +54,7 @@ def _checked_parts(name: str, value: Any, level: Level, strict: bool) -> tuple[T
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    return primal, zeros_of(primal) if tangent is None else tangent
+    return primal, (zeros_of(primal) if tangent is None else tangent)
 
 
 def _check_jvp_inputs(name: str, primals: Tree, tangents: Tree) -> None:

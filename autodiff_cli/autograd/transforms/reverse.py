@@ -122,7 +122,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         slopes = call.sweep([output], [tensor_on(np.ones((), output._data.dtype)[()])])
         gradient = tuple(slopes) if isinstance(argnums, tuple) else slopes[0]
         value = call.result(output)
-        return gradient, (value, call.result(call.aux)) if has_aux else value
+        return gradient, ((value, call.result(call.aux)) if has_aux else value)
 
     return slope_and_value
 
@@ -252,10 +252,10 @@ def _block(first: int, shape: tuple[int, ...], rows: Tensor) -> Tensor:
 def standard_basis(tensors: Sequence[Tensor]) -> list[Array]:
     """Return the unit vectors of the space of several tensors: an array for each tensor, whose first dimension counts them."""
     sizes = [math.prod(x.shape) for x in tensors]
-    basis, first = [], 0
+    basis, first = [], 0  # ``first`` is the number of the first unit vector of a tensor
     for x, size in zip(tensors, sizes, strict=True):
-        unit = np.zeros((sum(sizes), size), x._data.dtype)
-        unit[first + np.arange(size), np.arange(size)] = 1
-        basis.append(unit.reshape(sum(sizes), *x.shape))
+        units = np.zeros((sum(sizes), size), x._data.dtype)
+        units[first : first + size] = np.eye(size)
+        basis.append(units.reshape(sum(sizes), *x.shape))
         first += size
     return basis
