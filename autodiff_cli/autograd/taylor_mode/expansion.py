@@ -255,10 +255,7 @@ def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivativ
 
 
 def _selected_elements(derivative: Coefficient, derivative_from_nan: Value) -> Any:
-    """Return where an operation selects its argument: where the VJP rule does not turn a cotangent, 1 or nan, into 0.
-
-    A derivative that is 0 because of a factor passes nan; a mask does not.
-    """
+    """Return where an operation selects its argument: a derivative that is 0 because of a factor passes nan, a mask does not."""
     return (derivative != 0) | (array_of(derivative_from_nan) != 0)
 
 
