@@ -25,7 +25,8 @@ _FUNCTIONS = {"no_limits": "autodiff_cli.unlimited()", "no_keep": "keep=False"}
 def setting(name: str, value: str = "") -> str:
     """Mark a setting in a message: ``at=...`` in Python becomes ``--at ...`` on the command line.
 
-    ``name`` is the keyword argument, and ``value`` that of the setting as on the command line, such as ``x=1``.
+    ``name`` is the keyword argument, and ``value`` that of the setting as on the command line, such as ``x=1``.  The mark is a pair
+    of control characters, which ``AutodiffError`` replaces.
     """
     return f"\x02{name} {value}\x03" if value else f"\x02{name}\x03"
 

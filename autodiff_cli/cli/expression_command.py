@@ -33,7 +33,7 @@ class ExpressionCommand(Command):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments with click, in the order that it expects: options, ``--``, other arguments."""
-        takes_value = {
+        takes_value = {  # whether a value follows an option, by each of its names
             name: not parameter.is_flag and not parameter.count
             for parameter in self.get_params(context)
             if isinstance(parameter, click.Option)

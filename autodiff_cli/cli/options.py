@@ -115,6 +115,8 @@ def together(name: str, make: Callable[..., object], *options: Decorator) -> Dec
     keys = make.__annotations__ if isinstance(make, type) else _parameter_names(options)
 
     def decorate(function: Function) -> Function:
+        """Return the function of a command with the options."""
+
         @wraps(function)
         def command(**values: Any) -> None:
             """Call the function of the command with the values of these options as one argument, and of all others as they are."""

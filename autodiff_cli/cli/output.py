@@ -146,7 +146,8 @@ class Output(Struct):
     def _display_result(self, result: CommandResult, views: Mapping[str, View]) -> bool:
         """Display a table in the notebook in which the command runs; return ``False`` without a notebook, and for other outputs."""
         display = _notebook_display()
-        if display is None or self.style != "table" or self.quiet or self.path is not None:
+        is_table = self.style == "table" and not self.quiet and self.path is None
+        if display is None or not is_table:
             return False
         from autodiff_cli.report.html import parts_html
         from autodiff_cli.report.result_tables import result_parts, result_text

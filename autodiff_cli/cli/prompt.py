@@ -40,7 +40,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
             yield text
             text = ""
         text += line + "\n"
-        _check_size(text)
+        _check_statement_size(text)
         is_command = text.startswith(":")  # which is one line
         if is_command or not is_unfinished(text):
             if text.strip():
@@ -50,7 +50,7 @@ def lines(interpreter: Interpreter) -> Iterator[str]:
         yield text
 
 
-def _check_size(text: str) -> None:
+def _check_statement_size(text: str) -> None:
     """Raise ``LimitError`` if a statement that has not ended is too long."""
     count = text.count("\n")
     if count > _MOST_LINES or len(text) > _LONGEST:
@@ -60,7 +60,7 @@ def _check_size(text: str) -> None:
 
 def _pipe(_: str) -> str:
     """Read a line without a prompt, or raise ``EOFError`` at the end; invalid UTF-8 becomes surrogate characters."""
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)  # text has no buffer if a caller replaced it; ``None`` is closed
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)  # a replaced stream may have no buffer; a closed one is ``None``
     line = "" if stream is None else stream.readline(limited_reading.MOST_TEXT + 1)
     if not line:
         raise EOFError

@@ -25,11 +25,12 @@ def described(error: BaseException, args: list[str]) -> AutodiffError:
         has_name = isinstance(error.filename, (str, bytes))  # otherwise, it is standard output
         failure = f"cannot use '{_text(error.filename)}'" if has_name else "cannot write the result"
         return FileError(f"{failure}: {error.strerror or error}")
+    name = type(error).__name__
+    message = f"internal error: {name}: {text[:_LONGEST]}" if text else f"internal error: {name}"
     command = shlex.join(["autodiff", *args])
     command = command if len(command) <= _LONGEST else f"{command[:_LONGEST]}..."
-    what = f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
     hint = f"report this defect in autodiff with the output of: AUTODIFF_DEBUG=1 {command}"
-    return InternalError(f"internal error: {what}{_place(error)}", hint=hint)
+    return InternalError(message + _place(error), hint=hint)
 
 
 def _lacks_memory(error: BaseException, text: str) -> bool:

@@ -262,11 +262,9 @@ def grad(
     verify: bool = False,
     digits: int | None = None,
 ) -> Result:
-    """Compute the gradient of an expression at a point; the arguments are those of ``evaluate``.
+    """Compute the gradient of an expression at a point; the arguments and the errors are those of ``evaluate``.
 
-    Raises:
-        MissingValue: if ``at`` is empty.
-        AutodiffError: see ``evaluate``.
+    An empty ``at`` raises ``MissingValue``.
     """
     result = evaluate(
         expression, at, const, order, wrt, dtype, gradient=gradient, strict=strict, verify=verify, digits=digits, command="grad"
@@ -348,15 +346,12 @@ def _run_backward(
 
 
 def check_finite(named: Sequence[tuple[str, Any]], notes: Sequence[dict[str, Any]] = (), source: str | None = None) -> None:
-    """Raise an error if a number is not finite.
+    """Raise ``NotFiniteError`` if a number is nan or infinite.
 
     Args:
         named: the numbers, each with the name that messages use for it.
         notes: the notes on the numbers; the error includes the first note on the origin of nan or inf.
         source: the expression that the spans of the notes refer to.
-
-    Raises:
-        NotFiniteError: if a number is nan or infinite.
     """
     for name, value in named:
         numbers = np.ravel(value)

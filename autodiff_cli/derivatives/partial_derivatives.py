@@ -13,15 +13,12 @@ from autodiff_cli.evaluation.evaluation import Evaluation
 def partial_derivatives(evaluation: Evaluation, order: int) -> dict[Index, Floats]:
     """Return all partial derivatives up to ``order``, keyed by combinations of variables as in ``autograd.higher_order.partials``.
 
-    For a single variable, Taylor mode computes orders above 2 if it supports the expression.
-
-    Raises:
-        ShapeError: if the output is not a scalar.
-        LimitError: if there are too many derivatives.
+    For a single variable, Taylor mode computes orders above 2 if it supports the expression; for order 2, nested reverse mode is
+    faster.  An output that is not a scalar raises ``ShapeError``, and too many derivatives raise ``LimitError``.
     """
     if evaluation.differentiable:
         evaluation.require_scalar()
-    if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:  # nested reverse mode is faster for order 2
+    if order > 2 and len(evaluation.variables) == 1 and evaluation.differentiable:
         from autodiff_cli.derivatives.taylor import derivatives_by_taylor_mode
 
         result = derivatives_by_taylor_mode(evaluation, order)

@@ -75,17 +75,15 @@ class Taylor(DerivativeResult):
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record for each order, with the correct digits of its coefficient if they were requested."""
-        pairs = zip(self.coefficients, self.derivatives, strict=True)
-        records = [
-            {"order": order, "coefficient": plain(coefficient), "derivative": plain(derivative)}
-            for order, (coefficient, derivative) in enumerate(pairs)
-        ]
-        if self.verified is not None:
-            path = ("coefficients",)
-            for order, record in enumerate(records):
+        records = []
+        path = ("coefficients",)
+        for order, (coefficient, derivative) in enumerate(zip(self.coefficients, self.derivatives, strict=True)):
+            record = {"order": order, "coefficient": plain(coefficient), "derivative": plain(derivative)}
+            if self.verified is not None:
                 record["right_digits"] = self.verified.right[path][order]
                 if self.verified.digits is not None:
                     record["coefficient"] = self.verified.texts[path][order]
+            records.append(record)
         return records
 
     def numbers(self) -> list[tuple[str, Any]]:
@@ -193,10 +191,7 @@ def _only_variable(evaluation: Evaluation) -> str:
 def series(evaluation: Evaluation, order: int) -> Floats:
     """Return the Taylor coefficients of the output in the single variable of an evaluation, with the order as the first dimension.
 
-    Beside that variable there may be others without elements.
-
-    Raises:
-        NoSeriesError: if an operation does not have a power-series rule.
+    Beside that variable there may be others without elements.  An operation without a power-series rule raises ``NoSeriesError``.
     """
     with_elements = {name: leaf for name, leaf in evaluation.variables.items() if leaf.numel()}
     ((name, leaf),) = (with_elements or evaluation.variables).items()

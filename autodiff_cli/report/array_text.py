@@ -27,12 +27,9 @@ def shown_completely(shape: Sequence[int]) -> bool:
 
 
 def human(value: ArrayLike, precision: int = 6, whole: bool = False) -> str:
-    """Return a number or an array as text; an array with more than ``LARGE`` elements is abbreviated.
+    """Return a number or an array as text with ``precision`` significant digits; more than ``LARGE`` elements are abbreviated.
 
-    Args:
-        value: the number or array.
-        precision: the number of significant digits.
-        whole: whether a matrix is abbreviated only if it has more than ``LARGE`` rows or columns.
+    With ``whole``, a matrix is abbreviated only if it has more than ``LARGE`` rows or columns.
     """
     array = np.asarray(value)
     short = partial(_short, precision=precision)
