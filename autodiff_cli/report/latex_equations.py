@@ -54,7 +54,9 @@ def taylor(result: Taylor, precision: int) -> str:
     terms = []
     for power, coefficient in enumerate(result.coefficients):
         if np.any(coefficient):
-            factor = f"{distance}^{{{power}}}" if power > 1 else distance * power  # empty for power 0
+            factor = "" if power == 0 else distance
+            if power > 1:
+                factor += f"^{{{power}}}"
             terms.append(_term(coefficient, factor, precision))
     total = " ".join(terms).removeprefix("+ ") or "0"
     if total.startswith("- "):
