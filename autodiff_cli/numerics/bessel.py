@@ -61,10 +61,7 @@ def _second_kind(n: int) -> Any:
 
 @np.errstate(all="ignore")
 def bessel_scaled(x: Array, n: int, order: int) -> Any:
-    """Return the derivative of the given order of exp(-abs(x))*I_n(x).
-
-    For large x it is a small difference of large terms, so the asymptotic series is differentiated term by term.
-    """
+    """Return the derivative of the given order of exp(-abs(x))*I_n(x); for large x, where terms cancel, by asymptotic series."""
     size, sign = np.abs(x), np.sign(x)
     far = size > _FAR
     beyond = _asymptotic_scaled(np.maximum(size, _FAR), n, order) * sign ** ((n + order) % 2)

@@ -59,10 +59,7 @@ ERFC = f"{_FAR_ERFC}; {_NEAR_ERF}; 1 - near if abs(x) < 0.5 else far if x > 0 el
 
 
 def mills_fraction(k: int) -> str | None:
-    """Return the decomposition for k = 1.
-
-    The result is ``None`` for larger k, because the decomposition would contain a difference that loses digits to cancellation.
-    """
+    """Return the decomposition for k = 1; ``None`` for larger k, for which a difference would lose digits to cancellation."""
     return f"{_LEFT}; excess if x <= 0 else x + hazard(x)" if k == 1 else None
 
 

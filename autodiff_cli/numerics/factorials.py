@@ -239,10 +239,7 @@ def _sine(x: Array) -> Any:
 
 
 def _reflected(x: Array, order: int) -> Series:
-    """Return the series of the Riemann zeta function for x <= -1/2 by reflection (DLMF 25.4.1).
-
-    It is 2*(2*pi)**(x - 1)*sin(pi*x/2)*gamma(1 - x)*zeta(1 - x).
-    """
+    """Return the series of zeta(x) = 2*(2*pi)**(x - 1)*sin(pi*x/2)*gamma(1 - x)*zeta(1 - x) for x <= -1/2 (DLMF 25.4.1)."""
     y, scale = 1 - x, math.log(2 * math.pi)
     slopes = [(-1) ** k * _polygamma(k - 1, y) / math.factorial(k) + (scale if k == 1 else 0) for k in range(1, order + 1)]
     growth = Series.from_function(lambda k, _: slopes[k - 1] if k else y, order).exp(np.exp(_lgamma(y) + x * scale) / math.pi)

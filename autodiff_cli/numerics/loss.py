@@ -170,11 +170,7 @@ def some_negative(x: Value) -> bool:
 
 
 def lacks_dimension(shape: Shape, other: Shape) -> bool:
-    """Return whether variances have all dimensions of x but the last.
-
-    Raises:
-        ArgumentError: if they have neither the shape of x, nor one number for each row.
-    """
+    """Return whether variances have all dimensions of x but the last; shapes other than this and that of x are an error."""
     shape, other = tuple(shape), tuple(other)
     if not other or shape == other or shape[:-1] == other:
         return bool(other) and shape != other

@@ -37,11 +37,7 @@ def check_matrix(name: str, x: Array, square: bool = True) -> None:
 
 
 def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) -> Any:
-    """Run an iterative LAPACK routine, unless its input contains nan or infinity, for which it may not terminate.
-
-    Raises:
-        LinAlgError: if the input contains nan or infinity, or if the routine does not converge.
-    """
+    """Run an iterative LAPACK routine; no convergence, and nan or infinity, for which it may not end, are errors."""
     reason = "is ill-conditioned"
     try:
         if np.all(np.isfinite(x)):

@@ -67,11 +67,7 @@ def slices_at(dim: int, index: Positions) -> tuple[Any, ...]:
 
 
 def checked_slices(name: str, shape: Shape, dim: int, index: Positions) -> tuple[int, Any]:
-    """Return the dimension from the front, and the positions as a vector; a number has one position.
-
-    Raises:
-        IndexOutOfRange: if the positions are not a number or a vector, or one is out of range.
-    """
+    """Return the dimension from the front, and the positions, a number or a vector, as a vector, after a check."""
     at = dimension(dim, len(shape))
     if index.ndim > 1:
         raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
@@ -186,10 +182,7 @@ def put_masked(x: Array, source: Array, mask: Mask) -> Any:
 
 
 def reduced(x: Array, src: Array, dim: int, index: Positions, reduce: str, include_self: bool) -> Any:
-    """Return x with the maximum, minimum or product ('amax', 'amin', 'prod') of the elements of ``src`` at each place.
-
-    With ``include_self``, the element of x takes part.
-    """
+    """Return x with the extreme or product (``reduce``) of the elements of ``src`` at each place, and of x if ``include_self``."""
     ufunc: Any = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
     out = np.array(x)
     key = gather_key(x.shape, dim, index) if x.ndim else ()

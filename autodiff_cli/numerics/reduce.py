@@ -112,11 +112,7 @@ def dims_alone(dim: Dims | bool) -> Dims:
 
 
 def correction_of(name: str, dim: Dims | bool, unbiased: bool | None, correction: Number | None) -> Number:
-    """Return the correction of a variance, by default 1; ``unbiased``, or a boolean in place of dimensions, gives 1 or 0.
-
-    Raises:
-        ArgumentError: if both are given.
-    """
+    """Return the correction of a variance, by default 1; ``unbiased``, or a boolean as ``dim``, gives 1 or 0; not both."""
     unbiased = dim if isinstance(dim, bool) else unbiased
     if unbiased is not None and correction is not None:
         raise ArgumentError(f"{name}: give 'correction' or 'unbiased', not both")

@@ -60,11 +60,7 @@ _DEVICES = ("cpu", "cuda", "mps", "meta", "xpu", "hpu", "xla")
 
 
 def check_device(place: DeviceLike | int) -> None:
-    """Accept the only device, or ``None``; a number is that of a graphics processor.
-
-    Raises:
-        ArgumentError: if the device is not the CPU.
-    """
+    """Raise an error unless a device is the only one, ``cpu``, or ``None``; a number is that of a graphics processor."""
     if place is not None and (isinstance(place, int) or device(place).type != "cpu"):
         raise ArgumentError(f"tensors are on the device 'cpu', not on '{place}'", hint="leave the device out, or use 'cpu'")
 
@@ -194,11 +190,7 @@ class accelerator(cuda):
 
 
 def set_default_device(device: DeviceLike) -> None:
-    """Accept the only device for new tensors.
-
-    Raises:
-        ArgumentError: if the device is not the CPU.
-    """
+    """Accept the only device, ``cpu``, for new tensors; any other one is an error."""
     check_device(device)
 
 

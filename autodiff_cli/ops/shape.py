@@ -18,11 +18,7 @@ from autodiff_cli.ops.rules.shape import declare, permuted, transpose
 
 
 def broadcast_shape(name: str, *shapes: Shape) -> Shape:
-    """Return the common shape of several shapes after broadcasting.
-
-    Raises:
-        ShapeError: if the shapes do not broadcast.
-    """
+    """Return the common shape of several shapes after broadcasting; it is an error if there is none."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -20,11 +20,7 @@ from autodiff_cli.ops.shape import reshape
 
 
 def length_along(name: str, x: Value, dim: int) -> int:
-    """Return the length of a tensor along a dimension.
-
-    Raises:
-        ShapeError: if the tensor has no dimensions.
-    """
+    """Return the length of a tensor along a dimension; a tensor without dimensions is an error."""
     at = dimension(dim, len(x.shape))
     if not x.shape:
         raise ShapeError(f"{name} expects at least a 1-dimensional tensor")

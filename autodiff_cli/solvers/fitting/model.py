@@ -154,22 +154,24 @@ class Model:
 
     def _program(self, kind: str) -> Compiled:
         """Return the program of a kind, see ``blocks``; if it cannot be traced, set ``reason`` and evaluate row by row."""
-        if self.reason is None and kind not in self._programs:
+        if kind not in self._programs and self.reason is None:
             try:
-                with np.errstate(all="ignore"), set_grad_enabled(False):
-                    results = self._results(kind)
-                names = [*self.parameters, *self.columns]
-                names += [f"v:{i}" for i in range(len(self.parameters))] if kind == "along" else []
-                self._programs[kind] = Program(results, names, [()] * len(results), np.float64)
+                self._programs[kind] = self._traced_program(kind)
             except (NotRecordable, LimitError) as error:
                 self.reason = error.message
                 self._programs.clear()
-        if self.reason is not None and kind not in self._programs:
-            names = [*self.parameters, *self.columns]
-            self._programs[kind] = RowByRowProgram(
-                unparse(self.tree), names, self._leaves, self._terms(kind), "float64", str(self.reason)
-            )
+        if kind not in self._programs:
+            names, terms, reason = [*self.parameters, *self.columns], self._terms(kind), str(self.reason)
+            self._programs[kind] = RowByRowProgram(unparse(self.tree), names, self._leaves, terms, "float64", reason)
         return self._programs[kind]
+
+    def _traced_program(self, kind: str) -> Program:
+        """Return the program of a kind for all rows at once; raise ``NotRecordable`` or ``LimitError`` if it cannot be traced."""
+        with np.errstate(all="ignore"), set_grad_enabled(False):
+            results = self._results(kind)
+        names = [*self.parameters, *self.columns]
+        names += [f"v:{i}" for i in range(len(self.parameters))] if kind == "along" else []  # the direction
+        return Program(results, names, [()] * len(results), np.float64)
 
     def _terms(self, kind: str) -> list[Term]:
         """Return the derivatives of a kind, see ``blocks``, each as the names to differentiate with respect to; () is the value."""

@@ -328,10 +328,7 @@ class _Calculation:
         self._note_changes(name, changes)
         center, added = (value + shift, second) if self.order == 2 else (value, 0.0)
         u = math.sqrt(variance + added) if variance + added >= 0 else math.nan
-        dof = law.effective_dof(joint, gradient)
-        if math.isnan(dof):
-            self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
-        k = law.coverage_factor(self.level, dof)
+        dof, k = self._coverage(gradient)
         correlated = variance - float(contributions @ contributions) if len(joint.groups) < len(joint.x) else 0.0
         budget = self._budget(used, gradient, {"correlation": correlated, "second order": added})
         interval = center - k * u, center + k * u
@@ -340,6 +337,13 @@ class _Calculation:
             first = {"value": value, "u": first_u}
             outcome.second_order = {"shift": shift, "u": u, "enough": not changes, "first_order": first}
         return outcome
+
+    def _coverage(self, gradient: Vector) -> tuple[float, float]:
+        """Return the degrees of freedom of an output and its coverage factor; note if the former are not defined (nan)."""
+        dof = law.effective_dof(self.joint, gradient)
+        if math.isnan(dof):
+            self._note("dof", "correlated quantities with different degrees of freedom: k is that of a normal distribution")
+        return dof, law.coverage_factor(self.level, dof)
 
     def _note_changes(self, name: str, changes: Sequence[str]) -> None:
         """Note what terms of second order change in an output; if they are included, only a negative variance matters, an error."""

@@ -74,6 +74,7 @@ def quantities(
     values = {name: value for name, (value, _) in stated.items()}
     values |= {name: np.array(float(estimate)) for name, estimate in known.values.items()}
     check_names(u, values, "u", "quantity")
+    # The distributions that are stated beside the values, apart from them, and with covariances.
     spreads: dict[str, Distribution] = {}
     for name, (value, distributions) in stated.items():
         spreads |= _by_label(name, value, distributions)
