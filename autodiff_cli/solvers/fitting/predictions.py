@@ -264,7 +264,10 @@ def profiles(fit: Fit) -> dict[str, Ends]:
 
 
 class _Profile:
-    """The profile of parameter ``i``: tau, the root of the increase of the minimal sum of squares in units of the variance."""
+    """The profile of parameter ``i``: tau, the root of the increase of the minimal sum of squares in units of the variance.
+
+    ``_best`` is half the least sum, ``_error`` the standard error, and ``_nearest`` the last minimum at a value of the parameter.
+    """
 
     def __init__(self, fit: Fit, i: int) -> None:
         self._fit, self._i = fit, i

@@ -89,11 +89,19 @@ def quantities(
         spreads[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
     _check_sizes(spreads)
     check_names(dof, values, "dof", "quantity")
+    return Quantities(values, {**spreads, **_estimated(dof, values, spreads)})
+
+
+def _estimated(
+    dof: Mapping[str, str | ArrayLike], values: Mapping[str, Array], spreads: Mapping[str, Distribution]
+) -> dict[str, Distribution]:
+    """Return those of the distributions ``spreads`` whose degrees of freedom are stated, with them, by label."""
+    result = {}
     for name, freedom in dof.items():
         freedoms = _spread_over(_numbers(freedom, "dof", name), name, values[name])
         for label, number in zip(element_names(name, values[name].shape), freedoms, strict=True):
-            spreads[label] = _with_dof(spreads.get(label), label, float(number))
-    return Quantities(values, spreads)
+            result[label] = _with_dof(spreads.get(label), label, float(number))
+    return result
 
 
 def _check_sizes(spreads: Mapping[str, Distribution]) -> None:

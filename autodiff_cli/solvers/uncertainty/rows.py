@@ -97,6 +97,9 @@ class UncertainRows(RowMap):
         program: the expression without derivatives, compiled.
         columns: the names of the columns of the input.
         source: the name of the input in messages.
+
+    The n variables ``_uncertain`` have the correlation matrix ``_correlation``, and each a column in ``_u_columns``, an uncertainty
+    for all rows in ``_stated``, or a distribution in the task.  The derivatives have the orders up to ``_depth``.
     """
 
     task: UncertainTask

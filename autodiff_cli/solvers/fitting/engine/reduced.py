@@ -32,7 +32,8 @@ MOST_INNER = 200
 class Reduced(SumOfSquares):
     """A sum of squares as a function of the s shared parameters, at the minimum over the k parameters of each block.
 
-    It is a stack of one objective, so that a point has the shape (1, s).
+    It is a stack of one objective, so that a point has the shape (1, s).  The sums of the blocks as functions of all parameters are
+    ``_all``; ``_values`` are half the sums of squares at the last point for which ``own`` was called.
 
     Args:
         model: the residuals, whose parameters are the k own ones and then the s shared ones.

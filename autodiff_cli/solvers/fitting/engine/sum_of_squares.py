@@ -31,6 +31,7 @@ class SumOfSquares:
 
     Attributes:
         evaluations: the number of points at which values or derivatives were computed.
+        _single: whether there is one problem, whose rows are computed in several blocks; the first rows of several are ``_starts``.
     """
 
     def __init__(self, model: Model, scale: Vector | None = None, loss: Loss | None = None, sizes: Indices | None = None) -> None:
