@@ -218,7 +218,7 @@ class _Calculation:
                 self._note("unused", f"'{name}' does not occur in the expression")
         shaped = zip(self.outputs, self.system.result_shapes, strict=True)
         elements = [(name, output.names) for output, shape in shaped for name in output.elements(shape)]
-        result = [self._outcome(i, *element, float(values[i]), jacobian[i]) for i, element in enumerate(elements)]
+        result = [self._outcome(i, name, used, float(values[i]), jacobian[i]) for i, (name, used) in enumerate(elements)]
         self._note_distant_values(result, values, jacobian)
         covariance = jacobian @ self.joint.covariance @ jacobian.T
         correlation = _correlation(covariance)
