@@ -24,7 +24,7 @@ from autodiff_cli.evaluation.evaluation import evaluated_inputs, name_list
 from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import check_no_module, element_names, free_names
 from autodiff_cli.evaluation.rows.outputs import output_names, run_scalar_outputs, with_list_output
-from autodiff_cli.evaluation.rows.row_by_row import OneNumberPerRow, RowByRowProgram, check_row
+from autodiff_cli.evaluation.rows.row_by_row import OneNumberPerRow, RowByRowProgram, refuse_functions_of_columns
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
@@ -165,7 +165,7 @@ def compile_terms(
     except AutodiffError as error:
         if not isinstance(error, NotRecordable) and (error.exit_code == 2 or not names):
             raise
-        check_row(expression, names, list(by) or names, leaves, dtype)
+        refuse_functions_of_columns(expression, names, list(by) or names, leaves, dtype)
         return RowByRowProgram(expression, names, leaves, terms, dtype, error.message, named)
 
 

@@ -17,19 +17,26 @@ def with_list_output(source: str) -> str:
     Raises:
         ParseError: if the text cannot be divided into tokens.
     """
-    statements = [
-        list(group) for ends, group in groupby(tokenize(source)[:-1], lambda token: token.kind == "_SEPARATOR") if not ends
-    ]
-    last = statements[-1] if statements else []
+    last = _last_statement(source)
     texts = [token.text for token in last]
 
-    def is_outside_brackets(symbol: str) -> bool:
-        return len(ranges_between(texts, lambda i: texts[i] == symbol)) > 1
+    def occurs_outside_brackets(symbol: str) -> bool:
+        parts = ranges_between(texts, lambda i: texts[i] == symbol)
+        return len(parts) > 1
 
-    if not is_outside_brackets(",") or is_outside_brackets("="):
+    is_assignment = occurs_outside_brackets("=")  # such as u, v = [x, 2*x]
+    if is_assignment or not occurs_outside_brackets(","):
         return source
     start, end = last[0].span[0], last[-1].span[1]
     return f"{source[:start]}[{source[start:end]}]{source[end:]}"
+
+
+def _last_statement(source: str) -> list[Syntax]:
+    """Return the tokens of the last statement of a program; an empty list if the program has no statements."""
+    tokens = tokenize(source)[:-1]  # without the token for the end of the text
+    groups = groupby(tokens, lambda token: token.kind == "_SEPARATOR")
+    statements = [list(group) for is_separator, group in groups if not is_separator]
+    return statements[-1] if statements else []
 
 
 def output_names(tree: Syntax) -> tuple[str, ...]:
@@ -43,11 +50,13 @@ def output_names(tree: Syntax) -> tuple[str, ...]:
     last = tree.children[-1]
     if last.kind != "list":
         return ()
-    names = tuple(item.children[0].text if item.kind == "name" else f"value{i}" for i, item in enumerate(last.children, start=1))
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise UsageError(f"two outputs have the name '{twice}'", hint="give one of them another name: w = ...")
-    return names
+    names: list[str] = []
+    for position, item in enumerate(last.children, start=1):
+        name = item.children[0].text if item.kind == "name" else f"value{position}"
+        if name in names:
+            raise UsageError(f"two outputs have the name '{name}'", hint="give one of them another name: w = ...")
+        names.append(name)
+    return tuple(names)
 
 
 def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
@@ -55,22 +64,24 @@ def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
 
     Args:
         evaluator: the evaluator of the program.
-        several: whether the program ends with a list of outputs.
+        several: whether the program ends with a list, whose items are the outputs; otherwise, its value is the only output.
 
     Raises:
         ShapeError: if an output is not a scalar.
     """
     last = evaluator.tree.children[-1]
+    value = evaluator.run()
     if not several:
-        return [_require_scalar(evaluator.as_tensor(evaluator.run()), last, evaluator)]
-    return [
-        _require_scalar(evaluator.tensors.as_tensor(value, item), item, evaluator)
-        for value, item in zip(evaluator.run(), last.children, strict=True)
-    ]
+        return [_require_scalar(evaluator.as_tensor(value), last, evaluator)]
+    outputs = []
+    for item_value, item in zip(value, last.children, strict=True):
+        output = evaluator.tensors.as_tensor(item_value, item)
+        outputs.append(_require_scalar(output, item, evaluator))
+    return outputs
 
 
 def _require_scalar(output: Tensor, node: Syntax, evaluator: Evaluator) -> Tensor:
-    """Return an output; raise an error if it is not a scalar."""
+    """Return the output that the expression ``node`` computed; raise an error at its position if it is not a scalar."""
     if output.shape:
         message = f"expected one number, but the expression has shape {list(output.shape)}"
         raise ShapeError(message, span=node.span, source=evaluator.source, hint="sum it, or take one of its elements")

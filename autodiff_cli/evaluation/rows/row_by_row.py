@@ -23,7 +23,7 @@ from autodiff_cli.language.tree import Syntax
 
 
 class FunctionOfColumn(UsageError):
-    """A function of arrays has one number of each row as its argument."""
+    """The error for a function of arrays, such as ``mean``, that has one number of each row as its argument."""
 
 
 class OneNumberPerRow(Operations):
@@ -34,12 +34,13 @@ class OneNumberPerRow(Operations):
     """
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function of the language.
+        """Apply a function of the language to its positional arguments and to its keyword arguments ``named``.
 
         Raises:
             FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
         """
-        if takes_array(op) and not is_per_row(op, arguments, named) and is_of_scalars((*arguments, *named.values())):
+        needs_array = takes_array(op) and not is_per_row(op, arguments, named)  # max(x, 2) compares the numbers of a row
+        if needs_array and is_of_scalars((*arguments, *named.values())):
             message = f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately"
             hint = f"compute it for the whole column first, and give the result as a constant: {setting('const', 'm=2.5')}"
             raise FunctionOfColumn(message, hint=hint)
@@ -50,11 +51,13 @@ class RowEvaluator(OneNumberPerRow, Evaluator):
     """An evaluator of one row."""
 
 
-def check_row(expression: str, names: Sequence[str], wrt: Sequence[str], leaves: Mapping[str, Tensor], dtype: str) -> None:
-    """Evaluate an expression that cannot be traced for one row of arbitrary numbers, and ignore errors other than that below.
+def refuse_functions_of_columns(
+    expression: str, names: Sequence[str], wrt: Sequence[str], leaves: Mapping[str, Tensor], dtype: str
+) -> None:
+    """Check by an evaluation for one example row that an expression does not apply functions of arrays to single numbers.
 
     Args:
-        expression: the expression.
+        expression: an expression that cannot be traced.
         names: its variables.
         wrt: the variables to differentiate with respect to.
         leaves: the values of other names.
@@ -63,21 +66,21 @@ def check_row(expression: str, names: Sequence[str], wrt: Sequence[str], leaves:
     Raises:
         FunctionOfColumn: if a function of arrays has one number of the row as its argument.
     """
-    row = new_leaves({name: 1 + 0.1 * i for i, name in enumerate(names)}, np.dtype(dtype), wrt)
+    example = {name: 1 + 0.1 * i for i, name in enumerate(names)}  # any numbers will do; these differ from each other
+    row = new_leaves(example, np.dtype(dtype), wrt)
     try:
         with np.errstate(all="ignore"):
             RowEvaluator(expression, {**leaves, **row}, np.dtype(dtype)).run()
     except FunctionOfColumn:
         raise
     except AutodiffError:
-        return  # other rows need not fail
+        return  # the numbers of the example may be outside of the domain, and those of real rows inside
 
 
 class RowByRowProgram(Compiled):
     """An expression that cannot be traced; the expression and its derivatives are evaluated row by row.
 
-    Attributes:
-        reason: the reason why the expression cannot be traced.
+    The arguments are those of ``compile_terms``; ``reason`` is the message of the error that prevented tracing.
     """
 
     engine = "rows"
@@ -99,40 +102,49 @@ class RowByRowProgram(Compiled):
         self._tree = parse(expression)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array]) -> None:
-        """Compute all results, and write them into the caller's arrays; see ``Compiled.run``.
+        """Compute all results, and write them into the caller's arrays ``out``, one for each result; see ``Compiled.run``.
 
         Raises:
             AutodiffError: if a row cannot be evaluated; the error is from the first such row.
         """
-        failure = next(self.failures(columns, out), None)  # which computes all rows, or those up to the first failure
-        if failure is not None:
-            raise failure[1]
+        for _, error in self.failures(columns, out):
+            raise error
 
     def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
-        """Compute all results; set rows that cannot be evaluated to nan, and yield the index and the error of each such row.
+        """Compute the rows, write them into the arrays ``out``, and yield the index and the error of each row that fails.
+
+        The results of a row that fails are nan.  A row is computed only when the iterator reaches it.
 
         Raises:
             AutodiffError: if an error does not depend on the numbers in a row.
         """
-        arrays = {name: np.broadcast_to(columns[name], len(out[0])) for name in self.variables}
-        for i in range(len(out[0])):
+        count = len(out[0])
+        arrays = {name: np.broadcast_to(columns[name], count) for name in self.variables}
+        for i in range(count):
             try:
-                values = self._row({name: array[i] for name, array in arrays.items()})
+                results = self._results({name: array[i] for name, array in arrays.items()})
             except AutodiffError as error:
-                if error.exit_code == 2 or error.message == self.reason:
+                if self._fails_in_every_row(error):
                     raise
-                values = [np.nan] * len(out)
+                results = [np.nan] * len(out)
                 yield i, error
-            for array, value in zip(out, values, strict=True):
-                array[i] = value
+            for array, result in zip(out, results, strict=True):
+                array[i] = result
 
-    def _row(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return the results of one row, by output in the order of ``wanted``: ``()`` is the value, a missing derivative is 0."""
-        row = new_leaves(dict(values), self.dtype, self.wrt)
-        evaluator = Evaluator(self.expression, {**self._leaves, **row}, self.dtype, self._tree)
+    def _fails_in_every_row(self, error: AutodiffError) -> bool:
+        """Return whether the expression itself is wrong (exit code 2), or the error is the one that prevented tracing."""
+        return error.exit_code == 2 or error.message == self.reason
+
+    def _results(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the results of the row in which the variables have these values, in the order of ``terms``."""
+        variables = new_leaves(values, self.dtype, self.wrt)
+        evaluator = Evaluator(self.expression, {**self._leaves, **variables}, self.dtype, self._tree)
+        order = max(map(len, self.wanted))
+        wrt = {name: variables[name] for name in self.wrt}
+        results: list[Any] = []
         with np.errstate(all="ignore"):
-            outputs = run_scalar_outputs(evaluator, bool(self.named))
-            order, leaves = max(map(len, self.wanted)), {name: row[name] for name in self.wrt}
-            derivatives = [partials(output, leaves, order) if order and output.requires_grad else {} for output in outputs]
-        results = [{**part, (): output._data} for part, output in zip(derivatives, outputs, strict=True)]
-        return [result.get(term, 0.0) for result in results for term in self.wanted]
+            for output in run_scalar_outputs(evaluator, several=bool(self.named)):
+                derivatives = partials(output, wrt, order) if order and output.requires_grad else {}
+                by_term = {**derivatives, (): output._data}
+                results += [by_term.get(term, 0.0) for term in self.wanted]  # a derivative that is missing is 0
+        return results
