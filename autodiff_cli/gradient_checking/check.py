@@ -28,7 +28,7 @@ from autodiff_cli.evaluation.names import GRADIENT_STOPS, no_variable_error
 from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
-from autodiff_cli.language.tree import walk
+from autodiff_cli.language.tree import called_name, walk
 from autodiff_cli.limits import check_count
 from autodiff_cli.notes import rounding_trials
 from autodiff_cli.notes.kinks import discontinuity
@@ -39,6 +39,8 @@ MOST_CHECKED = 500
 
 _MANY_NOTES = 10
 """The number of notes from which on further points add none."""
+_LEAST_SECONDS = 0.1
+"""The time for arbitrary precision at each point, even if earlier points took all the time of the check."""
 
 Point = Mapping[str, Any]
 Entry = dict[str, Any]
@@ -79,7 +81,8 @@ class Report(CommandResult):
     @property
     def doubt(self) -> str:
         """A message with the first undecided derivative and the reason, or an empty string."""
-        return "" if (entry := self.undecided) is None else f"{_derivative(entry)} is undecided: {entry['reason']}"
+        entry = self.undecided
+        return "" if entry is None else f"{_derivative(entry)}{_place(entry)} is undecided: {entry['reason']}"
 
     def content(self) -> Record:
         return {"expression": self.expression, "passed": self.passed, "checks": self.checks, "notes": self.notes}
@@ -125,21 +128,19 @@ def gradcheck(
         raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint=hint)
     points = [at] if isinstance(at, Mapping) else at
     variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
-    pairs = [pair for text in claims for pair in _claims(text, variables)]
+    pairs = [pair for text in claims for pair in _claim_pairs(text, variables)]
     report = Report(expression, len(points))
-    last = time.process_time() + MOST_SECONDS
+    deadline = time.process_time() + MOST_SECONDS  # of arbitrary precision
     for point in points:
-        evaluation = Evaluation(expression, point, const, wrt, dtype, False, gradient)
+        evaluation = Evaluation(expression, point, const, wrt, dtype, gradient=gradient)
         _require_checkable(evaluation, order, len(points), dtype)
         with np.errstate(all="ignore"):
-            entries = _Check(evaluation, order, pairs).judged(last - time.process_time())
-        for entry in entries:
-            if len(points) > 1:
+            entries = _Check(evaluation, order, pairs).entries(deadline - time.process_time())
+        if len(points) > 1:
+            for entry in entries:
                 entry["at"] = {name: plain(leaf._data) for name, leaf in evaluation.variables.items()}
-            if entry["verdict"] in FAILED and report.failure is None:
-                _add_mistake(entry, evaluation)
-                report.failure, report.hint = _failure(entry, evaluation)
         report.checks += entries
+        _add_failure(report, evaluation, entries)
         _add_notes(report, evaluation, entries, order)
     return report
 
@@ -150,13 +151,23 @@ def _require_checkable(evaluation: Evaluation, order: int, points: int, dtype: s
         raise no_variable_error("gradcheck")
     if dtype != "float64":  # derivatives in float32 have only 7 digits; PyTorch's gradcheck requires float64, too
         raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
-    elements = sum(leaf.numel() for leaf in evaluation.variables.values())
+    inputs = sum(leaf.numel() for leaf in evaluation.variables.values())
+    first_derivatives = inputs * max(evaluation.output.numel(), 1)
+    second_derivatives = inputs**2 if order == 2 else 0  # of a scalar output
     check_count(
-        (elements * max(evaluation.output.numel(), 1) + (elements**2 if order == 2 else 0)) * points,
+        (first_derivatives + second_derivatives) * points,
         MOST_CHECKED,
         "gradcheck would compare {} numbers, more than the limit of {}",
         hint="name fewer variables, or check fewer elements: all elements use the same VJP rules",
     )
+
+
+def _add_failure(report: Report, evaluation: Evaluation, entries: Sequence[Entry]) -> None:
+    """Set the failure and the hint of a report from the first entry at a point that fails, unless an earlier point set them."""
+    entry = next((entry for entry in entries if entry["verdict"] in FAILED), None)
+    if entry is not None and report.failure is None:
+        _add_mistake(entry, evaluation)
+        report.failure, report.hint = _failure(entry, evaluation)
 
 
 def _add_notes(report: Report, evaluation: Evaluation, entries: Sequence[Entry], order: int) -> None:
@@ -167,17 +178,17 @@ def _add_notes(report: Report, evaluation: Evaluation, entries: Sequence[Entry],
         report.notes.append(note("undecided", report.doubt))
     if len(report.notes) >= _MANY_NOTES:
         return
-    derivatives = [(_derivative({"wrt": entry["wrt"]}), np.asarray(entry["analytic"])) for entry in entries]
-    known = {record["message"] for record in report.notes}
-    notes = [*evaluation.notes(), *_constant_parts(evaluation), *notes_on(evaluation, derivatives, order)]
+    derivatives = [(_derivative(entry), np.asarray(entry["analytic"])) for entry in entries]
+    notes = [*evaluation.notes(), *_note_on_constants(evaluation), *notes_on(evaluation, derivatives, order)]
+    known = {record["message"] for record in report.notes}  # from earlier points
     report.notes += [record for record in notes if record["message"] not in known]
 
 
-def _constant_parts(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return a note on the first part that the check holds constant, because it has no gradient."""
+def _note_on_constants(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return the note on the first ``detach`` or ``no_grad``, whose value the check holds constant; an empty list without one."""
     evaluator = evaluation.evaluator
     for node in walk(evaluator.tree):
-        name = node.children[1 if node.kind == "method" else 0].text if node.kind in ("call", "method") else ""
+        name = called_name(node)
         if name in GRADIENT_STOPS and name not in evaluator.functions:
             return [note("constant", f"the numeric derivatives hold the value of {name} constant, as the gradient does", node.span)]
     return []
@@ -190,19 +201,19 @@ def _names(entry: Entry) -> list[str]:
 
 
 def _derivative(entry: Entry) -> str:
-    """Return the name of the derivative of an entry, with the point if there are several points."""
-    return f"the derivative with respect to {', '.join(_names(entry))}{_place(entry)}"
+    """Return the name of the derivative of an entry."""
+    return f"the derivative with respect to {', '.join(_names(entry))}"
 
 
-def _claims(text: str, variables: Sequence[str]) -> list[tuple[str, str]]:
+def _claim_pairs(text: str, variables: Sequence[str]) -> list[tuple[str, str]]:
     """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions; the only variable needs no name."""
     name, equals, _ = text.partition("=")
-    if not equals or not name.strip().isidentifier():
-        if len(variables) == 1 and text.strip():
-            return [(variables[0], text)]
-        example = setting("claims", f'{next(iter(variables), "x")}="{text.strip() or "3/x"}"')
-        raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint=f"name the variable: {example}")
-    return split_bindings(text, "claims", '"3/x"')
+    if equals and name.strip().isidentifier():
+        return split_bindings(text, "claims", '"3/x"')
+    if len(variables) == 1 and text.strip():
+        return [(variables[0], text)]
+    example = setting("claims", f'{next(iter(variables), "x")}="{text.strip() or "3/x"}"')
+    raise UsageError(f"expected a claim NAME=EXPR, but got '{text}'", hint=f"name the variable: {example}")
 
 
 @dataclass
@@ -229,83 +240,105 @@ class _Check:
         if self.order == 2 or self.claims:
             self.evaluation.require_scalar()
 
-    def judged(self, seconds: float) -> list[Entry]:
-        """Return all entries, in float64 after some seconds; where the expression jumps or is undefined, that is the verdict."""
-        entries = self.best(seconds)
+    def entries(self, seconds: float) -> list[Entry]:
+        """Return an entry for each derivative and for each claim; a check that takes more ``seconds`` is repeated in float64.
+
+        Where the expression jumps or is undefined, every verdict except ``fail`` says so instead.
+        """
+        entries = self._best_entries(seconds)
         is_doubtful = any(entry["verdict"] in ("kink", "undecided") for entry in entries)
-        broken = discontinuity(self.evaluation) if is_doubtful else None
+        problem = discontinuity(self.evaluation) if is_doubtful else None
         for entry in entries:
-            if broken is not None and entry["verdict"] != "fail":
-                entry.update(verdict=broken.kind, reason=broken.sentence)
+            if problem is not None and entry["verdict"] != "fail":
+                entry.update(verdict=problem.kind, reason=problem.sentence)
         return entries
 
-    def best(self, seconds: float) -> list[Entry]:
+    def _best_entries(self, seconds: float) -> list[Entry]:
         """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
         try:
-            with in_time(max(0.1, seconds)):
-                return self.entries(HighPrecision(self.evaluation, self.order))
+            with in_time(max(_LEAST_SECONDS, seconds)):
+                return self._entries_by(HighPrecision(self.evaluation, self.order))
         except NotPrecise:
-            return self.entries(Extrapolated(self.evaluation))
+            return self._entries_by(Extrapolated(self.evaluation))
 
-    def entries(self, method: Method) -> list[Entry]:
-        """Return an entry for each derivative, then an entry for each claim."""
-        result = []
-        output, variables = self.evaluation.output, self.evaluation.variables
-        for name, leaf in variables.items():
+    def _entries_by(self, method: Method) -> list[Entry]:
+        """Return the entries that a method checks: the first derivatives, the second ones if they are wanted, and the claims."""
+        entries = self._first_derivatives(method)
+        if self.order == 2:
+            entries += self._second_derivatives(method)
+        return entries + [self._claim(method, name, formula) for name, formula in self.claims]
+
+    def _first_derivatives(self, method: Method) -> list[Entry]:
+        """Return an entry for each variable."""
+        output = self.evaluation.output
+        entries = []
+        for name, leaf in self.evaluation.variables.items():
             analytic = analytic_jacobian(output, leaf)
-            verdicts = self._doubted(method.first(name, analytic), analytic, [name])
-            result.append(_entry(name, 1, analytic, verdicts, output.shape + leaf.shape))
-        for a, first in variables.items() if self.order == 2 else ():
-            recorded = gradient_of(output, first, self.evaluation.gradient, record=True)
+            verdicts = self._without_rounding(method.first(name, analytic), analytic, [name])
+            entries.append(_entry(name, 1, analytic, verdicts, output.shape + leaf.shape))
+        return entries
+
+    def _second_derivatives(self, method: Method) -> list[Entry]:
+        """Return an entry for each pair of variables: the gradient of the first one is differentiated by the second."""
+        variables = self.evaluation.variables
+        entries = []
+        for a, first in variables.items():
+            gradient = gradient_of(self.evaluation.output, first, self.evaluation.gradient, record=True)
             for b, second in variables.items():
-                analytic = analytic_jacobian(recorded, second)
-                verdicts = self._doubted(method.second(a, b, analytic), analytic, [a, b])
-                result.append(_entry([a, b], 2, analytic, verdicts, first.shape + second.shape))
-        return [*result, *(self._claim(method, name, formula) for name, formula in self.claims)]
+                analytic = analytic_jacobian(gradient, second)
+                verdicts = self._without_rounding(method.second(a, b, analytic), analytic, [a, b])
+                entries.append(_entry([a, b], 2, analytic, verdicts, first.shape + second.shape))
+        return entries
 
     @cached_property
     def _trials(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Evaluations with perturbed rounding errors, shared by all derivatives that fail."""
         return [rounding_trials.repeat_evaluation(self.evaluation, seed) for seed in range(1, 5)]
 
-    def _doubted(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
-        """Return verdicts without the failures that rounding errors, where these can be measured, cause; see ``rounded``."""
-        failed = any(verdict.verdict == "fail" for row in verdicts for verdict in row)
-        if not (failed and rounding_trials.is_small_enough(self.evaluation, len(names))):
+    def _without_rounding(self, verdicts: Verdicts, analytic: NDArray[np.float64], names: list[str]) -> Verdicts:
+        """Replace failures that rounding errors can cause; see ``rounded``.  In a large evaluation, they are not measured.
+
+        The derivatives ``analytic`` are those with respect to the variable in ``names``, or second ones with respect to two.
+        """
+        has_failure = any(verdict.verdict == "fail" for row in verdicts for verdict in row)
+        if not (has_failure and rounding_trials.is_small_enough(self.evaluation, len(names))):
             return verdicts
-        spread = np.zeros(analytic.shape)
+        spread = np.zeros(analytic.shape)  # the largest change of each derivative in the trials
         for output, variables in self._trials:
             if len(names) == 2:
                 output = gradient_of(output, variables[names[0]], self.evaluation.gradient, record=True)
-            spread = np.fmax(spread, abs(analytic_jacobian(output, variables[names[-1]]) - analytic))
+            change = abs(analytic_jacobian(output, variables[names[-1]]) - analytic)
+            spread = np.fmax(spread, change)
         return [
-            [rounded(verdict, float(far)) for verdict, far in zip(row, away, strict=True)]
-            for row, away in zip(verdicts, spread, strict=True)
+            [rounded(verdict, float(change)) for verdict, change in zip(row, changes, strict=True)]
+            for row, changes in zip(verdicts, spread, strict=True)
         ]
 
     def _claim(self, method: Method, name: str, formula: str) -> Entry:
         """Return the entry of a claim: the name of a variable, and the formula of its derivative."""
         leaf = self.evaluation.variables[name]
-        exact = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
+        gradient = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:
-            claimed, verdicts = method.claim(name, formula, exact)
+            claimed, verdicts = method.claim(name, formula, gradient)
         except AutodiffError as error:
-            if not isinstance(error, NotPrecise) and not error.message.startswith("the claim"):
+            names_claim = error.message.startswith("the claim")  # as the error for a wrong shape does
+            if not isinstance(error, NotPrecise) and not names_claim:
                 error.about(f"{setting('claims')} {name}")
             raise
         numeric = np.array([verdict.numeric for verdict in verdicts]).reshape(leaf.shape)[()]
-        wrong = [place for place, verdict in zip(np.ndindex(leaf.shape), verdicts, strict=True) if verdict.verdict == "fail"]
-        return {
+        entry = {
             "wrt": name,
             "order": 1,
             "claim": formula,
-            "analytic": plain(exact),
+            "analytic": plain(gradient),
             "numeric": plain(numeric),
             "claimed": plain(claimed),
-            "exact": plain(np.where(np.isnan(numeric), exact, numeric)[()]),
+            "exact": plain(np.where(np.isnan(numeric), gradient, numeric)[()]),  # nan: there is no reference
             **_verdict(worst(verdicts)),
-            **({"elements": [f"{name}{list(place)}" for place in wrong]} if wrong and leaf.shape else {}),
         }
+        places = zip(np.ndindex(leaf.shape), verdicts, strict=True)
+        wrong = [f"{name}{list(place)}" for place, verdict in places if verdict.verdict == "fail"]
+        return {**entry, "elements": wrong} if wrong and leaf.shape else entry
 
 
 def _verdict(verdict: Verdict) -> Entry:
@@ -317,7 +350,8 @@ def _verdict(verdict: Verdict) -> Entry:
 def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verdicts: Verdicts, shape: tuple[int, ...]) -> Entry:
     """Return the entry of a derivative with respect to a variable, or of a second one with respect to two.
 
-    The computed derivatives, and the verdict on each, have a row for each element of the last variable; the entry has the shape.
+    ``analytic``, the derivatives, and the verdicts on them have a row for each element of the last variable.  The numbers in the
+    entry have the ``shape`` in which the dimensions of this variable are the last ones.
     """
     numeric = np.array([[verdict.numeric for verdict in row] for row in verdicts]).reshape(analytic.shape)
     return {
@@ -330,27 +364,38 @@ def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verd
 
 
 def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
-    """Return the message and the hint for an entry that fails; those for a derivative are PyTorch's message, and what to check."""
-    if entry["verdict"] != "fail":
+    """Return the message and the hint for an entry that fails."""
+    if entry["verdict"] != "fail":  # the expression jumps or is undefined at the point
         return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
     if "claim" in entry:
         return _wrong_claim(entry), entry.get("mistake")
-    names = _names(entry)
-    sizes = (-1, evaluation.variables[names[-1]].numel())
+    derivative = f"{_derivative(entry)}{_place(entry)}"
+    if _has_own_rules(evaluation):
+        hint = f"check the 'with grad' rule: {derivative} used by the backward pass does not match finite differences"
+    else:
+        hint = f"use {setting('verify')} to count the correct digits, because {derivative} may be dominated by rounding errors"
+    return _mismatch_message(entry, evaluation), hint
+
+
+def _mismatch_message(entry: Entry, evaluation: Evaluation) -> str:
+    """Return PyTorch's message for a derivative that differs from the reference, with the numbers of an output and an input."""
+    positions = [list(evaluation.variables).index(name) for name in _names(entry)]
+    output = positions[0] if len(positions) == 2 else 0  # of a second derivative, the gradient of the first variable
+    sizes = (-1, evaluation.variables[_names(entry)[-1]].numel())
     analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
-    # A second derivative is that of the gradient with respect to the first variable.
-    output, argument = [0, *(list(evaluation.variables).index(name) for name in names)][-2:]
-    message = mismatch(output, argument, numeric, analytic).rstrip()
-    by = _derivative(entry)
-    if any(function.partials is not None for function in evaluation.evaluator.functions.values()):
-        return message, f"check the 'with grad' rule: {by} used by the backward pass does not match finite differences"
-    return message, f"use {setting('verify')} to count the correct digits, because {by} may be dominated by rounding errors"
+    return mismatch(output, positions[-1], numeric, analytic).rstrip()
+
+
+def _has_own_rules(evaluation: Evaluation) -> bool:
+    """Return whether a function of the program has user-written derivatives."""
+    return any(function.partials is not None for function in evaluation.evaluator.functions.values())
 
 
 def _add_mistake(entry: Entry, evaluation: Evaluation) -> None:
-    """Add the likely mistake of a wrong claim to its entry, as ``mistake``, if the expression has no derivatives of its own."""
-    has_own_rules = any(function.partials is not None for function in evaluation.evaluator.functions.values())
-    if "claim" in entry and entry["verdict"] == "fail" and evaluation.gradient is None and not has_own_rules:
+    """Add the likely mistake of a wrong claim to its entry, as ``mistake``, if the derivative has a formula for a comparison."""
+    is_wrong_claim = "claim" in entry and entry["verdict"] == "fail"
+    has_formula = evaluation.gradient is None and not _has_own_rules(evaluation)
+    if is_wrong_claim and has_formula:
         from autodiff_cli.gradient_checking.mistakes import mistake
 
         values = {key: value._data for key, value in evaluation.evaluator.variables.items()}
@@ -364,7 +409,8 @@ def _wrong_claim(entry: Entry) -> str:
     if not entry.get("elements"):
         return f"{claim} gives {_shown(claimed)}{where}, but the derivative is {_shown(exact)}"
     first, *others = entry["elements"]
-    index = tuple(map(int, first[len(name) + 1 : -1].split(", ")))
+    positions = first.removeprefix(f"{name}[").removesuffix("]")  # such as 0, 1
+    index = tuple(map(int, positions.split(", ")))
     count = f"{len(others) + 1} elements" if others else "one element"
     claimed, exact = (plain(np.asarray(numbers, dtype=np.float64)[index]) for numbers in (claimed, exact))
     return f"{claim} is wrong in {count}: {first} is {claimed}{where}, but the derivative is {exact}"

@@ -20,7 +20,7 @@ from autodiff_cli.errors import ShapeError
 from autodiff_cli.evaluation.evaluation import Evaluation
 from autodiff_cli.evaluation.trace import is_pointwise, raw
 from autodiff_cli.gradient_checking.ridders import DifferenceQuotient
-from autodiff_cli.gradient_checking.verdicts import Judge, Verdict
+from autodiff_cli.gradient_checking.verdicts import CLOSE, Judge, Verdict
 from autodiff_cli.precise.reference import Reference
 
 Array = NDArray[np.float64]
@@ -35,19 +35,19 @@ def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool
 
 
 def _require_shape(name: str, formula: str, claimed: Array, exact: Array) -> None:
-    """Raise an error if a claim is neither a number nor of the shape of the derivative; a transpose is named as such."""
+    """Raise an error if a claim is neither a number nor of the shape of the derivative ``exact``; a transpose is named as such."""
     if claimed.shape in ((), exact.shape):
         return
     message = f"the claim for {name} has shape {list(claimed.shape)}, but {name} has shape {list(exact.shape)}"
     hint = "claim one number for each element of the variable, or one number for all elements"
-    if claimed.T.shape == exact.shape:
-        place = np.unravel_index(np.argmax(np.abs(claimed.T - exact)), exact.shape)
-        value, right = claimed.T[place], exact[place]
-        if np.isclose(value, right, rtol=1e-9):
+    transpose = claimed.T
+    if transpose.shape == exact.shape:
+        worst = np.unravel_index(np.argmax(np.abs(transpose - exact)), exact.shape)
+        if np.isclose(transpose[worst], exact[worst], rtol=1e-9):
             message, hint = f"{message}: the claim is the transpose of the derivative", f"claim ({formula}).T"
         else:
-            at = f"{name}{[int(index) for index in place]}"
-            message += f", and its transpose is wrong at {at}: it is {value:.6g}, but the derivative is {right:.6g}"
+            numbers = f"it is {transpose[worst]:.6g}, but the derivative is {exact[worst]:.6g}"
+            message += f", and its transpose is wrong at {name}{[int(index) for index in worst]}: {numbers}"
     raise ShapeError(message, hint=hint)
 
 
@@ -62,11 +62,12 @@ class HighPrecision:
         self._variables = evaluation.variables
         self._reference = Reference(evaluation, order)
         elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
-        # ``_of_scalar`` judges derivatives of the sum of the outputs with the weights of the gradient.
-        self._judge = self._of_scalar = Judge(self._reference.differences, elements)
+        self._judge = Judge(self._reference.differences, elements)
+        # Second derivatives and claims are those of one number: of the output, or of its elements with the weights of a gradient.
+        self._judge_of_sum = self._judge
         if evaluation.gradient is not None:
             weighted = self._reference.weighted(evaluation.gradient._data)
-            self._of_scalar = Judge(weighted.differences, elements)
+            self._judge_of_sum = Judge(weighted.differences, elements)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         """Check the derivatives with respect to a variable: a row for each element of the variable."""
@@ -76,20 +77,23 @@ class HighPrecision:
     def second(self, a: str, b: str, analytic: Array) -> Verdicts:
         """Check the second derivatives with respect to ``a`` and ``b``: a row for each element of ``b``."""
         indices = iter(self._reference.indices([b, a]))
-        return [[self._of_scalar.derivative(float(value), next(indices), 0) for value in row] for row in analytic]
+        return [[self._judge_of_sum.derivative(float(value), next(indices), 0) for value in row] for row in analytic]
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
         """Return the numbers of a claimed gradient, and a verdict for each; ``exact`` is the gradient of the backward pass."""
         leaf = self._variables[name]
         values, shape = self._reference.evaluate_formula(formula)
-        _require_shape(name, formula, np.array([float(value) for value in values]).reshape(shape), exact)
-        values = values * leaf.numel() if shape == () else values  # a list: one number is repeated for each element
-        verdicts = [self._of_scalar.claim(value, (i,), 0) for i, value in zip(self._reference.elements[name], values, strict=True)]
-        return np.array([float(value) for value in values]).reshape(leaf.shape)[()], verdicts
+        claimed = np.array([float(value) for value in values]).reshape(shape)
+        _require_shape(name, formula, claimed, exact)
+        if shape == ():
+            values = values * leaf.numel()  # a list of one number, which is claimed for each element
+        elements = zip(self._reference.elements[name], values, strict=True)
+        verdicts = [self._judge_of_sum.claim(value, (element,), 0) for element, value in elements]
+        return np.broadcast_to(claimed, leaf.shape)[()], verdicts
 
 
 def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[float], Array]:
-    """Return a function of a distance that shifts one element of a leaf, computes the result and restores the leaf."""
+    """Return a function of a distance that shifts the ``i``-th element of a leaf, computes the result and restores the leaf."""
 
     def shifted(distance: float) -> Array:
         with temporarily_shifted(leaf, distance, i):
@@ -99,27 +103,22 @@ def _moved(leaf: Tensor, i: int, compute: Callable[[], Tensor]) -> Callable[[flo
 
 
 class Extrapolated:
-    """The check by difference quotients with an error estimate; see ``gradient_checking.ridders``.
-
-    Args:
-        evaluation: the evaluation to check.
-    """
+    """The check by difference quotients with an error estimate; see ``gradient_checking.ridders``."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
-        self._constants: dict[Any, Any] = {}
-        self._output()  # stores the constants at the point
-        self._kinks: set[str] = set()
-        results = [np.abs(raw(array)) for step in evaluation.trace if not is_pointwise(step) for array in step.results]
-        self._largest = max((float(np.max(array)) for array in results if np.size(array) and np.isfinite(array).all()), default=0.0)
+        self._constants: dict[Any, Any] = {}  # the values of detach(...) at the point
+        self._output()  # stores them
+        self._kinks: set[str] = set()  # the variables with a kink at the point
+        self._largest = _largest_result(evaluation)
 
     def _output(self) -> Tensor:
-        """Evaluate the expression again for the present values of its variables."""
+        """Evaluate the expression for the present values of its variables; the first evaluation sets ``_constants``."""
         with enable_grad():
             return self._evaluation.recomputed(constants=self._constants)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
-        """Check the derivatives with respect to a variable, and remember whether one is at a kink, for ``second``."""
+        """Check the derivatives with respect to a variable, in rows as above; one with a kink is added to ``_kinks``."""
         verdicts = self._judged(self._evaluation.variables[name], analytic, self._output)
         if any(verdict.verdict == "kink" for row in verdicts for verdict in row):
             self._kinks.add(name)
@@ -131,30 +130,47 @@ class Extrapolated:
         verdicts = self._judged(variables[b], analytic, lambda: gradient_of(self._output(), variables[a], start))
         # At a kink of the value the gradient jumps, and its difference quotients are meaningless.
         if self._kinks & {a, b}:
-            return [[v if v.verdict == "pass" else v._replace(verdict="kink", reason="") for v in row] for row in verdicts]
+            return [[_at_kink(verdict) for verdict in row] for row in verdicts]
         return verdicts
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
-        """Return the numbers of a claimed gradient, and a verdict for each by comparison with the gradient of the backward pass."""
+        """Return the numbers of a claimed gradient, and a verdict for each.
+
+        The reference is the gradient of the backward pass, ``exact``, because difference quotients have fewer digits.
+        """
         leaf = self._evaluation.variables[name]
         value = self._evaluation.evaluate_formula(formula, {})._data
         _require_shape(name, formula, np.asarray(value), exact)
         claimed = np.broadcast_to(value, leaf.shape)
         verdicts = []
         for claim, derivative in zip(np.ravel(claimed), np.ravel(exact), strict=True):
-            same = claim == derivative or (np.isnan(claim) and np.isnan(derivative))
-            error = 0.0 if same else float(abs(claim - derivative))
-            tolerance = 1e-12 * abs(float(derivative)) if np.isfinite(derivative) else 0.0
+            is_same = claim == derivative or (np.isnan(claim) and np.isnan(derivative))
+            error = 0.0 if is_same else float(abs(claim - derivative))
+            tolerance = CLOSE * abs(float(derivative)) if np.isfinite(derivative) else 0.0
             verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(derivative), error, tolerance))
         return claimed[()], verdicts
 
     def _judged(self, leaf: Tensor, analytic: Array, compute: Callable[[], Tensor]) -> Verdicts:
-        """Return the verdicts on derivatives of a result, which is computed again for shifted elements of a leaf."""
+        """Return the verdicts on the derivatives with respect to a leaf of the result of ``compute``: a row for each element."""
         rows = []
+        elements = np.ravel(leaf._data)
         for i, row in enumerate(analytic):
-            quotient = DifferenceQuotient(_moved(leaf, i, compute), float(np.ravel(leaf._data)[i]), len(analytic), self._largest)
+            quotient = DifferenceQuotient(_moved(leaf, i, compute), float(elements[i]), len(elements), self._largest)
             rows.append([quotient.judged(j, float(value)) for j, value in enumerate(row)])
         return rows
+
+
+def _largest_result(evaluation: Evaluation) -> float:
+    """Return the largest absolute value of the finite results of functions of arrays, or 0 without such a function."""
+    steps = [step for step in evaluation.trace if not is_pointwise(step)]
+    arrays = [np.abs(raw(result)) for step in steps for result in step.results]
+    finite = [array for array in arrays if np.size(array) and np.isfinite(array).all()]
+    return max((float(np.max(array)) for array in finite), default=0.0)
+
+
+def _at_kink(verdict: Verdict) -> Verdict:
+    """Return the verdict on a second derivative at a kink: ``kink`` in place of ``fail`` and ``undecided``."""
+    return verdict if verdict.verdict == "pass" else verdict._replace(verdict="kink", reason="")
 
 
 Method: TypeAlias = HighPrecision | Extrapolated

@@ -28,16 +28,17 @@ def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -
         claim: the claimed derivative.
     """
     shapes = {key: np.shape(value) for key, value in values.items()}
-    arrays = {key: ",".join(map(str, shape)) for key, shape in shapes.items() if shape}
+    array_shapes = {key: ",".join(map(str, shape)) for key, shape in shapes.items() if shape}
+    lengths = {key: tuple(map(as_length, shape)) for key, shape in shapes.items()}
     try:
-        (right,) = diff(expression, wrt=[name], shape=arrays).trees.values()
-        dims = {key: tuple(map(as_length, shape)) for key, shape in shapes.items()}
-        points = [random_values(dims, (), seed) for seed in _SEEDS]
-        comparison = _Comparison(unparse(parse(expression)), points, _only(right), _only(parse(claim)))
+        (right,) = diff(expression, wrt=[name], shape=array_shapes).trees.values()
+        points = [random_values(lengths, (), seed) for seed in _SEEDS]
+        program = unparse(parse(expression))  # without a comment, which would hide what follows it
+        comparison = _Comparison(program, points, _only_statement(right), _only_statement(parse(claim)))
     except AutodiffError:
         return None
-    said = comparison.sentence()
-    return f"the right derivative is {unparse(right)}" + (f"; the claim {said}" if said else "")
+    verdict = comparison.verdict_on_claim()
+    return f"the right derivative is {unparse(right)}" + (f"; the claim {verdict}" if verdict else "")
 
 
 class _Comparison:
@@ -50,42 +51,49 @@ class _Comparison:
         self.right, self.claim = right, claim
 
     def _numbers(self, tree: Syntax, like: list[Numbers] | None = None) -> list[Numbers]:
-        """Return the values of a formula at the points, broadcast to the shapes of others if there are some."""
+        """Return the values of a formula at the points, broadcast to the shapes of the numbers ``like`` if there are some."""
         text = f"{self.program}; {unparse(tree)}"
         values = [np.asarray(evaluate(text, const=point).value, dtype=np.float64) for point in self.points]
         return [np.broadcast_to(a, b.shape) for a, b in zip(values, like, strict=True)] if like else values
 
-    def sentence(self) -> str | None:
-        """Return what is wrong with the claim, or ``None`` if it is none of the usual mistakes."""
-        factor = _factor(self.claimed, self.exact)
+    def verdict_on_claim(self) -> str | None:
+        """Return what is wrong with the claim, such as ``has the opposite sign``; ``None`` if it is none of the usual mistakes."""
+        factor = _quotient(self.claimed, self.exact)
         if factor == -1:
             return "has the opposite sign"
         if factor:
             return f"is {factor} of it" if factor < 1 else f"is {factor} times it"
-        if all(array.ndim == 2 and array.shape[0] == array.shape[1] for array in self.exact):
-            factor = _factor(self.claimed, [array.T for array in self.exact])
+        if all(array.ndim == 2 and array.shape[0] == array.shape[1] for array in self.exact):  # square matrices
+            factor = _quotient(self.claimed, [array.T for array in self.exact])
             if factor:
                 return "is its transpose" if factor == 1 else f"is {factor} times its transpose"
-        lacking = [exact - claimed for exact, claimed in zip(self.exact, self.claimed, strict=True)]
+        return self._wrong_term()
+
+    def _wrong_term(self) -> str | None:
+        """Return the term by a multiple of which the claim differs from the right formula; ``None`` if there is no such term."""
+        difference = [exact - claimed for exact, claimed in zip(self.exact, self.claimed, strict=True)]
         for term in _terms(self.right):
-            missing = _factor(lacking, self._numbers(term, self.exact))  # the multiple of the term that the claim lacks
+            missing = _quotient(difference, self._numbers(term, self.exact))
             if missing:
                 kinds = {Fraction(1): "lacks", Fraction(2): "has the opposite sign in"}
                 return f"{kinds.get(missing, f'has {1 - missing} times')} the term {unparse(term)}"
-        extra = (unparse(term) for term in _terms(self.claim) if _factor(lacking, self._numbers(term, self.exact)) == -1)
-        return next((f"has the term {text} too many" for text in extra), None)
+        for term in _terms(self.claim):
+            if _quotient(difference, self._numbers(term, self.exact)) == -1:
+                return f"has the term {unparse(term)} too many"
+        return None
 
 
-def _only(tree: Syntax) -> Syntax:
-    """Return the expression of a program of one statement."""
+def _only_statement(tree: Syntax) -> Syntax:
+    """Return the expression of a program of one statement, and any other tree unchanged."""
     return tree.children[0] if tree.kind == "start" and len(tree.children) == 1 else tree
 
 
-def _factor(values: list[Numbers], unit: list[Numbers]) -> Fraction | None:
+def _quotient(values: list[Numbers], unit: list[Numbers]) -> Fraction | None:
     """Return the fraction, with a denominator of at most 12, by which values are a multiple of others; ``None`` if they are not."""
-    a, b = (np.concatenate([np.ravel(array) for array in arrays]) for arrays in (values, unit))
+    a = np.concatenate([np.ravel(array) for array in values])
+    b = np.concatenate([np.ravel(array) for array in unit])
     with np.errstate(all="ignore"):
-        ratio = float(a @ b / (b @ b))
+        ratio = float(a @ b / (b @ b))  # the least-squares solution of a = ratio*b
     if not np.isfinite(ratio):
         return None
     factor = Fraction(ratio).limit_denominator(12)
@@ -93,12 +101,14 @@ def _factor(values: list[Numbers], unit: list[Numbers]) -> Fraction | None:
 
 
 def _terms(tree: Syntax) -> Iterator[Syntax]:
-    """Yield the terms of a sum with their signs."""
-    work = [(tree, False)]
+    """Yield the terms of a sum from left to right, each with its sign: ``a``, ``-b`` and ``c`` for ``a - (b - c)``."""
+    work = [(tree, False)]  # the last item is the next one
     while work:
         node, is_negative = work.pop()
         if node.kind in ("add", "sub"):
-            work += [(node.children[1], is_negative != (node.kind == "sub")), (node.children[0], is_negative)]
+            left, right = node.children
+            right_is_negative = not is_negative if node.kind == "sub" else is_negative
+            work += [(right, right_is_negative), (left, is_negative)]
         elif node.kind == "neg" and node.children[0].kind in ("add", "sub"):
             work.append((node.children[0], not is_negative))
         else:

@@ -42,43 +42,53 @@ class At:
         self.values: dict[str, list[Any]] = {}
         self.ranges: dict[str, tuple[float, float]] = {}
         self.samples = 0
-        for name, value in (pair for text in texts for pair in split_bindings(text, "at")):
-            if not value:
-                raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
-            is_file = value.startswith("@")
-            is_range = not is_file and len(split_outside_brackets(value, COLON)) > 1
-            if name in self.ranges or (is_range and name in self.values):
-                raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
-            if is_range:
-                (span,) = parse_ranges([f"{name}={value}"], "at")
-                self.ranges[name] = span.low, span.high
-                self.samples = max(self.samples, span.samples or _SAMPLES)
-            elif is_file:
-                self.values.setdefault(name, []).append(from_file(value[1:]))
-            else:
-                numbers = [constant_value(part, "at", name) for part in split_outside_brackets(value, _COMMA)]
-                self.values.setdefault(name, []).extend(numbers)
+        for text in texts:
+            for name, value in split_bindings(text, "at"):
+                self._add(name, value)
+
+    def _add(self, name: str, value: str) -> None:
+        """Add the values of a variable, or its range; a text ``@file`` is one value, the array in the file."""
+        if not value:
+            raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
+        is_file = value.startswith("@")
+        is_range = not is_file and len(split_outside_brackets(value, COLON)) > 1
+        if name in self.ranges or (is_range and name in self.values):
+            raise UsageError(f"'{name}' is given twice with {_AT}", hint="give each variable either one range or values")
+        if is_range:
+            (span,) = parse_ranges([f"{name}={value}"], "at")
+            self.ranges[name] = span.low, span.high
+            self.samples = max(self.samples, span.samples or _SAMPLES)
+        elif is_file:
+            self.values.setdefault(name, []).append(from_file(value[1:]))
+        else:
+            numbers = [constant_value(part, "at", name) for part in split_outside_brackets(value, _COMMA)]
+            self.values.setdefault(name, []).extend(numbers)
 
     def points(self, seed: int = 0) -> list[Point]:
-        """Return every combination of values, each with the points of the ranges, which are sampled with a seed.
+        """Return every combination of values, each with every sample of the ranges; ``seed`` is that of the random samples.
 
         Raises:
             LimitError: if there are more than 10,000 points.
         """
         count = math.prod(map(len, self.values.values())) * (self.samples if self.ranges else 1)
         check_count(count, MOST_POINTS, "gradcheck would check {} points, more than the limit of {}")
-        fixed = [dict(zip(self.values, chosen, strict=True)) for chosen in itertools.product(*self.values.values())]
+        points = [dict(zip(self.values, values, strict=True)) for values in itertools.product(*self.values.values())]
         if not self.ranges:
-            return fixed
-        places = self._drawn(self.samples, seed).tolist()
-        return [{**point, **dict(zip(self.ranges, place, strict=True))} for point in fixed for place in places]
+            return points
+        samples = [dict(zip(self.ranges, row, strict=True)) for row in self._latin_hypercube(self.samples, seed).tolist()]
+        return [{**point, **sample} for point in points for sample in samples]
 
-    def _drawn(self, samples: int, seed: int) -> NDArray[np.float64]:
-        """Draw a stratified sample of the ranges, sorted by the first range, with both ends; the shape is (samples, ranges)."""
+    def _latin_hypercube(self, samples: int, seed: int) -> NDArray[np.float64]:
+        """Return a random sample of the ranges, sorted by the first range; the shape is (samples, ranges).
+
+        The first and the last row are the lower and the upper ends.  For the other rows, each range is divided into equal parts,
+        and each part contains one value of the sample (Latin hypercube sampling).
+        """
         generator = np.random.default_rng(seed)
+        inner = samples - 2
         columns = []
         for i, (low, high) in enumerate(self.ranges.values()):
-            parts = np.arange(samples - 2) if i == 0 else generator.permutation(samples - 2)
-            inner = low + (parts + generator.random(samples - 2)) / max(samples - 2, 1) * (high - low)
-            columns.append(np.concatenate([[low], inner, [high]]))
+            parts = np.arange(inner) if i == 0 else generator.permutation(inner)
+            fractions = (parts + generator.random(inner)) / max(inner, 1)
+            columns.append(np.concatenate([[low], low + fractions * (high - low), [high]]))
         return np.array(columns).T

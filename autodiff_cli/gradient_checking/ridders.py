@@ -27,9 +27,16 @@ _STEPS = (0.3, 1e-2, 1e-4, 1e-6)
 _STEPS_AT_0 = (1.0, 1e-3, 1e-6, 1e-9, 1e-12)
 """The initial steps at an input of 0."""
 _MANY = 50
-"""The number of elements above which fewer steps are tried for each element."""
+"""The number of elements above which fewer steps are tried for each element, because each step takes several evaluations."""
 _KNOWN = 1e-4
 """The largest relative error of a quotient that is usable for a verdict."""
+_ROUNDING = 4 * float(np.finfo(float).eps)
+"""The rounding error that is assumed for a value of the function, relative to this value."""
+_PROBABLE, _CERTAIN = 4, 100
+"""Multiples of an estimated error: the error that a right number may have, and the error that only a wrong number has.
+
+The second one is much larger, because the estimate of a large error may be too small.
+"""
 
 
 class DifferenceQuotient:
@@ -38,7 +45,7 @@ class DifferenceQuotient:
     Args:
         function: a function of a distance that computes the elements of the output with the input shifted by this distance.
         x: the value of the input.
-        many: the number of elements of the variable.
+        elements: the number of elements of the variable.
         largest: the largest intermediate result of a function of arrays, whose rounding error is relative to its largest element.
 
     Attributes:
@@ -46,16 +53,14 @@ class DifferenceQuotient:
         left, right: the one-sided estimates, as pairs of derivatives and errors.
     """
 
-    def __init__(self, function: Callable[[float], Array], x: float, many: int, largest: float = 0.0) -> None:
+    def __init__(self, function: Callable[[float], Array], x: float, elements: int, largest: float = 0.0) -> None:
         scale = abs(x) if x else 1.0
-        self._floor = 4 * float(np.finfo(float).eps) * largest / scale
-        steps: Sequence[float] = _STEPS if x else _STEPS_AT_0
-        if many > _MANY:
-            steps = steps[:2] if many <= 4 * _MANY else steps[1:2]
+        self._rounding = _ROUNDING * largest / scale
+        steps = [scale * step for step in _relative_steps(x, elements)]
         at = functools.cache(function)
-        self.right, self.left, (self.value, self.error) = (
-            _best([_extrapolated(at, scale * step, x, side) for step in steps]) for side in (1, -1, 0)
-        )
+        self.right = _best([_extrapolated(at, step, x, 1) for step in steps])
+        self.left = _best([_extrapolated(at, step, x, -1) for step in steps])
+        self.value, self.error = _best([_extrapolated(at, step, x, 0) for step in steps])
         for value, error in (self.right, self.left):  # at the boundary of a domain only one side exists
             better = ~np.isfinite(self.error) & np.isfinite(error)
             self.value, self.error = np.where(better, value, self.value), np.where(better, error, self.error)
@@ -64,31 +69,45 @@ class DifferenceQuotient:
         """Return whether the one-sided derivatives of element j are certain, and differ by much more than their errors."""
         (left, left_error), (right, right_error) = ((value[j], error[j]) for value, error in (self.left, self.right))
         size = np.maximum(abs(left), abs(right))
-        is_certain = left_error <= _KNOWN * size and right_error <= _KNOWN * size
-        return bool(is_certain and abs(left - right) > 100 * (left_error + right_error) + 1e-3 * size)
+        are_known = left_error <= _KNOWN * size and right_error <= _KNOWN * size
+        least_gap = _CERTAIN * (left_error + right_error) + 1e-3 * size  # a smaller gap may be an error that the estimates miss
+        return bool(are_known and abs(left - right) > least_gap)
 
     def judged(self, j: int, value: float) -> Verdict:
         """Return the verdict on a number claimed to be the derivative of the j-th element of the output."""
+        if self._is_kink(j):
+            return self._judged_at_kink(j, value)
         numeric, error = float(self.value[j]), float(self.error[j])
         off = abs(value - numeric)
-        if self._is_kink(j):
-            low, high = sorted((float(self.left[0][j]), float(self.right[0][j])))
-            slack = float(self.left[1][j] + self.right[1][j])
-            inside = low - slack <= value <= high + slack
-            return Verdict("kink" if inside else "fail", numeric, 0.0 if inside else off, slack)
-        tolerance = 4 * error + 1e-9 * abs(numeric)
         if not np.isfinite(error):
             return Verdict("undecided", numeric, off, 0.0, "no step gives a finite difference quotient")
-        if not np.isfinite(value) or off > tolerance:
-            # The estimate of a large error may be too small, so a failure requires a much larger difference.
-            if not np.isfinite(value) or off > 100 * error + self._floor:
-                return Verdict("fail", numeric, off, tolerance)
+        tolerance = _PROBABLE * error + 1e-9 * abs(numeric)  # the backward pass rounds, too
+        if not np.isfinite(value) or off > max(tolerance, _CERTAIN * error + self._rounding):
+            return Verdict("fail", numeric, off, tolerance)
+        if off > tolerance:
             return Verdict("undecided", numeric, off, tolerance, "the difference quotients are not accurate enough for a verdict")
-        if error <= _KNOWN * max(abs(value), abs(numeric)) or (off == 0 and error == 0):
+        is_known = error <= _KNOWN * max(abs(value), abs(numeric)) or error == off == 0
+        if is_known:
             return Verdict("pass", numeric, off, tolerance)
         return Verdict(
             "undecided", numeric, off, tolerance, "no step of the difference quotients distinguishes the derivative from 0"
         )
+
+    def _judged_at_kink(self, j: int, value: float) -> Verdict:
+        """Return the verdict at a kink, where every number between the one-sided derivatives is right."""
+        numeric = float(self.value[j])
+        low, high = sorted((float(self.left[0][j]), float(self.right[0][j])))
+        slack = float(self.left[1][j] + self.right[1][j])
+        inside = low - slack <= value <= high + slack
+        return Verdict("kink" if inside else "fail", numeric, 0.0 if inside else abs(value - numeric), slack)
+
+
+def _relative_steps(x: float, elements: int) -> Sequence[float]:
+    """Return the initial steps relative to an input ``x``, the steps themselves for 0; few for a variable of many elements."""
+    steps = _STEPS if x else _STEPS_AT_0
+    if elements <= _MANY:
+        return steps
+    return steps[:2] if elements <= 4 * _MANY else steps[1:2]
 
 
 def _best(estimates: Sequence[Estimate]) -> Estimate:
@@ -113,25 +132,34 @@ def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int
         x: the value of the input.
         side: 1 or -1 for a one-sided derivative, 0 for a central one, whose error has only even powers of the distance.
     """
-    here = at(0.0)
-    best, least = np.full(here.shape, np.nan), np.full(here.shape, np.inf)
-    before: list[Array] = []
-    power = _SHRINK if side else _SHRINK**2
+    shape = at(0.0).shape
+    best, least = np.full(shape, np.nan), np.full(shape, np.inf)
+    previous: list[Array] = []  # the last row of the table
+    power = _SHRINK if side else _SHRINK**2  # the factor by which the leading error decreases from row to row
     for row in range(_ROWS):
         distance = step / _SHRINK**row
         distance = (x + distance) - x  # the exact difference of the rounded sum and x
         if distance == 0:
             break
-        up, down = (at(side * distance), here) if side else (at(distance), at(-distance))
-        quotient = (up - down) / (side * distance if side else 2 * distance)
-        rounding = 4 * np.finfo(np.float64).eps * np.maximum(np.abs(up), np.abs(down)) / distance
+        quotient, rounding = _quotient(at, distance, side)
         current = [quotient]
         factor = power
-        for k in range(row):
-            current.append((current[k] * factor - before[k]) / (factor - 1))
-            factor *= power
-            error = np.maximum(np.abs(current[-1] - current[-2]), np.abs(current[-1] - before[k])) + rounding
+        for k in range(row):  # each entry removes one more power of the distance from the error
+            entry = (current[k] * factor - previous[k]) / (factor - 1)
+            error = np.maximum(np.abs(entry - current[k]), np.abs(entry - previous[k])) + rounding
             better = error < least  # False for nan
-            best, least = np.where(better, current[-1], best), np.where(better, error, least)
-        before = current
+            best, least = np.where(better, entry, best), np.where(better, error, least)
+            current.append(entry)
+            factor *= power
+        previous = current
     return best, least
+
+
+def _quotient(at: Callable[[float], Array], distance: float, side: int) -> Estimate:
+    """Return a one-sided difference quotient, or the central one for the side 0, with its rounding error."""
+    if side:
+        up, down, width = at(side * distance), at(0.0), side * distance
+    else:
+        up, down, width = at(distance), at(-distance), 2 * distance
+    rounding = _ROUNDING * np.maximum(np.abs(up), np.abs(down)) / distance
+    return (up - down) / width, rounding

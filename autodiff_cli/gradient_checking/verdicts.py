@@ -22,6 +22,8 @@ _LEAST = 2.0**-1072
 """The error that subnormal numbers, of which the smallest one is 2**-1074, always have."""
 _MOST_LOST = 1e-3
 """The relative error above which the agreement with the reference is not conclusive."""
+_MOST_MOVED = 1e-6
+"""The largest relative error that passes if only rounding errors of the variables, or trials without a reference, explain it."""
 
 _NOISE = "rounding errors in the evaluation are as large as the derivative"
 
@@ -52,12 +54,11 @@ class Verdict(NamedTuple):
 class Judge:
     """A judge of derivatives that compares them with arbitrary-precision difference quotients.
 
-    Args:
-        differences: the reference derivatives.
-        names: the name of the variable of each input element.
+    ``index`` are the input elements of a derivative, and ``j`` is the element of the output; see ``Differences``.
     """
 
     def __init__(self, differences: Differences, names: list[str]) -> None:
+        """Create a judge; ``names`` has the name of the variable of each input element."""
         self._differences = differences
         self._names = names
         self._spreads: dict[tuple[Index, bool], list[float]] = {}
@@ -65,67 +66,78 @@ class Judge:
     def derivative(self, value: float, index: Index, j: int) -> Verdict:
         """Return the verdict on a derivative that was computed in float64."""
         slope = self._differences.slopes(index)[j]
-        verdict = _without(slope, value) or self._compared(self._differences.math.mpf(value), slope, value == float(slope.value))
-        return verdict if verdict.verdict != _OPEN else self._decided(verdict, value, index, j)
+        verdict = _verdict_without_derivative(slope, value)
+        if verdict is None:
+            verdict = self._compared(self._differences.math.mpf(value), slope, value == float(slope.value))
+        return self._decided(verdict, value, index, j) if verdict.verdict == _OPEN else verdict
 
     def _decided(self, verdict: Verdict, value: float, index: Index, j: int) -> Verdict:
-        """Return the verdict on a derivative, if open, from measured changes by rounding errors of operations, and of variables."""
-        size, floor = abs(verdict.numeric), _OPERATIONS * self._spread(index, False)[j]
-        larger, tolerance = max(abs(value), size), verdict.tolerance + floor
+        """Return the final verdict for an open one, from measured rounding errors: of operations, and then also of variables."""
+        size = abs(verdict.numeric)
+        larger = max(abs(value), size)
+        by_operations = _OPERATIONS * self._spread(index, False)[j]
+        tolerance = verdict.tolerance + by_operations
         if not math.isfinite(tolerance):
             return verdict._replace(verdict="undecided", reason="rounding errors may move the evaluation out of the domain here")
         verdict = verdict._replace(tolerance=tolerance)
         if verdict.error <= tolerance:
-            sure = floor <= _MOST_LOST * size or larger <= tolerance
-            return verdict._replace(verdict="pass") if sure else verdict._replace(verdict="undecided", reason=_NOISE)
-        moved = _INPUTS * self._spread(index, True)[j]
-        if not (math.isfinite(moved) and verdict.error <= tolerance + moved):
+            is_sure = by_operations <= _MOST_LOST * size or larger <= tolerance
+            return verdict._replace(verdict="pass") if is_sure else verdict._replace(verdict="undecided", reason=_NOISE)
+        by_variables = _INPUTS * self._spread(index, True)[j]
+        tolerance += by_variables
+        if not (math.isfinite(by_variables) and verdict.error <= tolerance):
             return verdict._replace(verdict="fail")
-        verdict = verdict._replace(tolerance=tolerance + moved)
-        if moved <= 1e-6 * size:
+        verdict = verdict._replace(tolerance=tolerance)
+        if by_variables <= _MOST_MOVED * size:
             return verdict._replace(verdict="pass")
-        where = " and ".join(dict.fromkeys(self._names[i] for i in index))
-        reason = _NOISE if larger <= tolerance + moved else f"the derivative here depends on the last digit of {where}"
+        variables = " and ".join(dict.fromkeys(self._names[i] for i in index))
+        reason = _NOISE if larger <= tolerance else f"the derivative here depends on the last digit of {variables}"
         return verdict._replace(verdict="undecided", reason=reason)
 
     def claim(self, claimed: Real, index: Index, j: int) -> Verdict:
-        """Return the verdict on a claimed derivative that was computed in arbitrary precision."""
+        """Return the verdict on a claimed derivative that was computed in arbitrary precision, so that it has no rounding errors.
+
+        A claim that differs from the reference passes only if both are 0 up to the rounding errors of float64.
+        """
         slope, value = self._differences.slopes(index)[j], float(claimed)
         if slope.kind in ("kink", "jump"):
             return Verdict("kink", math.nan, 0.0, 0.0)
         if slope.kind == "undefined" and math.isnan(value):
             return Verdict("pass", math.nan, 0.0, 0.0)
-        verdict = _without(slope, value) or self._compared(claimed, slope, claimed == slope.value)
+        verdict = _verdict_without_derivative(slope, value) or self._compared(claimed, slope, claimed == slope.value)
         if verdict.verdict != _OPEN:
             return verdict
         larger = max(abs(value), abs(verdict.numeric))
-        floor = verdict.tolerance + _OPERATIONS * self._spread(index, False)[j]
-        if larger <= floor:  # both are indistinguishable from 0 in float64
-            return verdict._replace(verdict="pass", tolerance=floor)
-        moved = floor + _INPUTS * self._spread(index, True)[j]
-        if larger <= moved <= 1e-6 * self._differences.around(index, j, 1e-6):
-            return verdict._replace(verdict="pass", tolerance=moved)
+        by_operations = verdict.tolerance + _OPERATIONS * self._spread(index, False)[j]
+        if larger <= by_operations:
+            return verdict._replace(verdict="pass", tolerance=by_operations)
+        by_all = by_operations + _INPUTS * self._spread(index, True)[j]
+        if larger <= by_all <= _MOST_MOVED * self._differences.around(index, j, 1e-6):
+            return verdict._replace(verdict="pass", tolerance=by_all)
         return verdict._replace(verdict="fail")
 
-    def _compared(self, value: Real, slope: Slope, same: bool) -> Verdict:
-        """Return the verdict if it does not require a measurement of rounding errors, else ``_OPEN``."""
+    def _compared(self, value: Real, slope: Slope, is_equal: bool) -> Verdict:
+        """Return the verdict if it does not require a measurement of rounding errors, else ``_OPEN``.
+
+        ``is_equal`` says whether the number and the reference are equal in the precision of the number.
+        """
         numeric = float(slope.value)
         if not self._differences.math.finite(value) or math.isinf(numeric):
-            same = same or (math.isinf(numeric) and float(value) == numeric)
-            return Verdict("pass" if same else "fail", numeric, 0.0 if same else math.inf, 0.0)
+            is_right = is_equal or (math.isinf(numeric) and float(value) == numeric)
+            return Verdict("pass" if is_right else "fail", numeric, 0.0 if is_right else math.inf, 0.0)
         error = 0.0 if float(value) == numeric else float(abs(value - slope.value))
         allowed = float(abs(slope.value) * CLOSE + slope.noise) + _LEAST
-        return Verdict("pass" if same or error <= allowed else _OPEN, numeric, error, allowed)
+        return Verdict("pass" if is_equal or error <= allowed else _OPEN, numeric, error, allowed)
 
-    def _spread(self, index: Index, reads: bool) -> list[float]:
+    def _spread(self, index: Index, of_variables: bool) -> list[float]:
         """Return the changes of derivatives by perturbed rounding errors: of operations, or where variables are read."""
-        if (index, reads) not in self._spreads:
-            self._spreads[index, reads] = self._differences.spread(index, _SEEDS, reads)
-        return self._spreads[index, reads]
+        if (index, of_variables) not in self._spreads:
+            self._spreads[index, of_variables] = self._differences.spread(index, _SEEDS, of_variables)
+        return self._spreads[index, of_variables]
 
 
-def _without(slope: Slope, value: float) -> Verdict | None:
-    """Return the verdict where the derivative does not exist, between the sides of a kink a pass; ``None`` where it exists."""
+def _verdict_without_derivative(slope: Slope, value: float) -> Verdict | None:
+    """Return the verdict where the derivative does not exist, ``kink`` for a number between the sides; ``None`` where it exists."""
     if slope.kind == "smooth":
         return None
     if slope.kind == "jump":  # the verdict on the point follows; see ``notes.kinks.discontinuity``
@@ -135,19 +147,23 @@ def _without(slope: Slope, value: float) -> Verdict | None:
         return Verdict("undecided", math.nan, math.nan, 0.0, reasons[slope.kind])
     low, high = (float(side) for side in slope.sides)
     slack = CLOSE * max(abs(low), abs(high)) if math.isfinite(low) and math.isfinite(high) else 0.0
-    middle = low if low == high else (low + high) / 2 if math.isfinite(low + high) else math.nan
+    middle = low / 2 + high / 2 if math.isfinite(low + high) or low == high else math.nan
     if not math.isfinite(value):
         return Verdict("fail", middle, math.inf, slack)
-    is_between = low - slack <= value <= high + slack
-    return Verdict("kink", middle, 0.0, slack) if is_between else Verdict("fail", middle, max(low - value, value - high), slack)
+    if low - slack <= value <= high + slack:
+        return Verdict("kink", middle, 0.0, slack)
+    return Verdict("fail", middle, max(low - value, value - high), slack)
 
 
 def rounded(verdict: Verdict, spread: float) -> Verdict:
-    """Return ``pass`` or ``undecided`` in place of ``fail`` if rounding errors, which spread the number so far, can cause it."""
-    tolerance = verdict.tolerance + 2 * spread
+    """Return ``pass`` or ``undecided`` in place of ``fail`` if rounding errors can cause the error; keep any other verdict.
+
+    ``spread`` is the largest change of the number in trials with perturbed rounding errors.
+    """
+    tolerance = verdict.tolerance + 2 * spread  # twice, because a few trials may miss the largest change
     if verdict.verdict != "fail" or not math.isfinite(tolerance) or not verdict.error <= tolerance:
         return verdict
-    if tolerance <= 1e-6 * abs(verdict.numeric):
+    if tolerance <= _MOST_MOVED * abs(verdict.numeric):
         return verdict._replace(verdict="pass", tolerance=tolerance, reason="")
     return verdict._replace(verdict="undecided", tolerance=tolerance, reason=_NOISE)
 
@@ -156,7 +172,7 @@ def worst(verdicts: list[Verdict]) -> Verdict:
     """Return the worst verdict, or a pass for an empty list; the largest ratio of error to tolerance breaks ties."""
 
     def rank(verdict: Verdict) -> tuple[int, float]:
-        far = verdict.error / verdict.tolerance if verdict.tolerance else verdict.error
-        return ORDER.index(verdict.verdict), math.inf if math.isnan(far) else far
+        ratio = verdict.error / verdict.tolerance if verdict.tolerance else verdict.error
+        return ORDER.index(verdict.verdict), math.inf if math.isnan(ratio) else ratio
 
     return max(verdicts, key=rank, default=Verdict("pass", math.nan, 0.0, 0.0))

@@ -99,7 +99,8 @@ def free_name_nodes(tree: Syntax) -> Iterator[Syntax]:
         if call is None:
             stack.extend((child, bound) for child in reversed(node.children))
         else:
-            stack.extend((part, bound | {*call.names}) for part in reversed([*node.children[:1], *call.inside]))
+            bound_inside = bound | {*call.names}
+            stack.extend((part, bound_inside) for part in reversed([*node.children[:1], *call.inside]))
             stack.extend((part, bound) for part in reversed(call.outside))
 
 
@@ -114,6 +115,13 @@ def arguments(node: Syntax) -> list[Syntax]:
         return []
     after = 2 if node.kind == "method" else 1
     return node.children[after].children if len(node.children) > after else []
+
+
+def called_name(node: Syntax) -> str:
+    """Return the name of the function in a call or a method call; an empty text for another node."""
+    if node.kind not in ("call", "method"):
+        return ""
+    return node.children[1 if node.kind == "method" else 0].text
 
 
 DEFINING = {
@@ -140,18 +148,24 @@ class Binding(Struct):
 
 def binding(node: Syntax) -> Binding | None:
     """Return what a call binds; ``None`` for any other node."""
-    operands, first = arguments(node), index_range(node)
+    first = index_range(node) or _unknown(node)
     if first is None:
-        defines = node.kind == "call" and len(operands) == 2 and node.children[0].text in DEFINING
-        if not defines or operands[0].kind not in ("keyword", "equation"):
-            return None
-        first = operands[0]
-    left = first.children[0]  # the token of a name, or a list of names as in root([x, y]=[1, 2], ...)
+        return None
+    left, *outside = first.children  # on the left, the token of a name, or a list of names as in root([x, y]=[1, 2], ...)
     items = left.children if left.kind == "list" else []
     names = [left] if left.kind == "NAME" else [item.children[0] for item in items if item.kind == "name"]
-    rest = [operand for operand in operands if operand is not first]
-    inside = map(_as_equation, rest) if node.children[0].text == "root" else rest
-    return Binding([name.text for name in names], first.children[1:], list(inside))
+    inside = [operand for operand in arguments(node) if operand is not first]
+    if node.children[0].text == "root":
+        inside = [_as_equation(operand) for operand in inside]
+    return Binding([name.text for name in names], outside, inside)
+
+
+def _unknown(node: Syntax) -> Syntax | None:
+    """Return the first argument of a call such as ``root(y=1, y**3 + y = x)``, the unknown and its start; ``None`` elsewhere."""
+    operands = arguments(node)
+    if node.kind != "call" or node.children[0].text not in DEFINING or len(operands) != 2:
+        return None
+    return operands[0] if operands[0].kind in ("keyword", "equation") else None
 
 
 def _as_equation(argument: Syntax) -> Syntax:
@@ -168,16 +182,17 @@ def index_range(node: Syntax) -> Syntax | None:
 
 
 def ranges_between(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
-    """Return the ranges between separators outside of brackets.
+    """Return the ranges of positions between separators outside of brackets.
 
-    Args:
-        texts: the characters of a text, or the texts of tokens.
-        separates: a predicate that is true if the text at a position is a separator.
+    ``texts`` are characters or tokens; the predicate ``separates`` says whether there is a separator at a position.
     """
     ranges, start, depth = [], 0, 0
     for i, text in enumerate(texts):
-        depth += (text in ("(", "[")) - (text in (")", "]"))
-        if depth <= 0 and separates(i):
+        if text in ("(", "["):
+            depth += 1
+        elif text in (")", "]"):
+            depth -= 1  # below 0 if it closes nothing, which the parser reports
+        elif depth <= 0 and separates(i):
             ranges.append(slice(start, i))
             start = i + 1
     return [*ranges, slice(start, len(texts))]
@@ -231,11 +246,11 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "conditional":
         return [(children[0], OR), " if ", (children[1], OR), " else ", (children[2], CONDITIONAL)]
     if kind == "comparison":
-        return [f" {c.text} " if c.kind == "COMPARISON" else (c, SUM) for c in children]
+        return [f" {child.text} " if child.kind == "COMPARISON" else (child, SUM) for child in children]
     if kind == "index":
         return [(children[0], POSTFIX), "[", *_comma_separated(children[1].children), "]"]
     if kind == "slice":
-        return [":" if c.kind == "COLON" else (c.children[0], CONDITIONAL) for c in children]
+        return [":" if child.kind == "COLON" else (child.children[0], CONDITIONAL) for child in children]
     if kind == "attribute":
         return [(children[0], POSTFIX), ".", children[1].text]
     if kind == "method":
