@@ -63,19 +63,20 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unna
     Raises:
         ParseError: if the text is not an expression.
     """
-    pieces: list[_Piece] = []
+    pieces: list[_Piece] = []  # of the nodes whose parents are not done
     stack: list[tuple[Syntax, bool]] = [(parse(expression) if isinstance(expression, str) else expression, False)]
     while stack:
-        node, is_done = stack.pop()
-        if not is_done:
+        node, has_pieces_of_children = stack.pop()
+        if not has_pieces_of_children:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(node.children))
             continue
         first = len(pieces) - len(node.children)
-        if names and node.kind == "name" and node.children[0].text in names:
-            result = _Piece(names[node.children[0].text], tall=True)  # it may have any height
-        elif node.kind == "name" and node.children[0].text.startswith("%"):
-            result = _Piece(identifier(node.children[0].text, unnamed), begins="name", items=[])
+        name = node.children[0].text if node.kind == "name" else ""
+        if names and name in names:
+            result = _Piece(names[name], tall=True)  # it may have any height
+        elif name.startswith("%"):
+            result = _Piece(identifier(name, unnamed), begins="name", items=[])
         else:
             result = _piece(node, pieces[first:])
         del pieces[first:]
@@ -158,8 +159,9 @@ def _mul(a: _Piece, b: _Piece, sign: str | None = None) -> _Piece:
         needs_dot = right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT
         sign = r" \cdot " if needs_dot else _SPACES.get(left.ends, r" \, ")
     result = _Piece((left.text, sign, right.text), _PRODUCT, left.begins, right.ends, a.tall or b.tall)
-    if left.unsigned is not None:
-        result.level, result.unsigned = _SIGNED, (left.unsigned, sign, right.text)
+    if left.unsigned is not None:  # the sign of the first factor is that of the product
+        result.level = _SIGNED
+        result.unsigned = (left.unsigned, sign, right.text)
     return result
 
 
@@ -183,7 +185,7 @@ def _fraction(above: Text, below: _Piece) -> _Piece:
 
 
 def _negative(piece: _Piece) -> _Piece:
-    """Return a piece with a minus sign before it, which a product or a fraction of it can move to the front."""
+    """Return a piece with a minus sign before it, which a product or a fraction of it can move to the front with ``unsigned``."""
     operand = piece.at_least(_PRODUCT)
     result = _Piece(("-", operand.text), _SIGNED, "minus", operand.ends, piece.tall)
     result.unsigned = operand.text
@@ -192,10 +194,12 @@ def _negative(piece: _Piece) -> _Piece:
 
 def _pow(base: _Piece, exponent: _Piece) -> _Piece:
     """Return a power; a simple exponent of a function is written after its name, as in the square of ``sin(x)``."""
-    if base.called is not None and exponent.begins in ("number", "name") and exponent.level == ATOM:
+    is_simple = exponent.begins in ("number", "name") and exponent.level == ATOM
+    if base.called is not None and is_simple:
         name, arguments = base.called
         return _Piece((name, "^{", exponent.text, "}", arguments), POWER, "name", "bracket", base.tall)
-    return _Piece((base.at_least(ATOM).text, "^{", exponent.text, "}"), POWER, base.at_least(ATOM).begins, "other", True)
+    base = base.at_least(ATOM)
+    return _Piece((base.text, "^{", exponent.text, "}"), POWER, base.begins, "other", True)
 
 
 def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
@@ -222,16 +226,18 @@ def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
-    """Return a conditional as one list of cases, with those of a conditional in its last branch: a value and a condition each."""
-    rest = [piece for pair in otherwise.items or [] for piece in pair.items or []] if otherwise.begins == "cases" else [otherwise]
-    rows = [_Piece("", items=[value, condition])]
-    rows += [_Piece("", items=rest[i : i + 2]) for i in range(0, len(rest), 2)]
-    lines = []
-    for row in rows:
-        branch, *when = row.items or []
-        lines.append((branch.text, r" & \text{if } ", when[0].text) if when else (branch.text, r" & \text{otherwise}"))
-    text = tuple(part for i, line in enumerate(lines) for part in ((r" \\ ", line) if i else (line,)))
-    return _Piece((r"\begin{cases} ", text, r" \end{cases}"), CONDITIONAL, "cases", tall=True, items=rows)
+    """Return a conditional as a list of cases, which are also the items of the piece: a value and its condition, if it has one.
+
+    The cases of a conditional in the last branch follow in the same list.
+    """
+    cases = [_Piece("", items=[value, condition])]
+    cases += (otherwise.items or []) if otherwise.begins == "cases" else [_Piece("", items=[otherwise])]
+    lines: list[Text] = []
+    for case in cases:
+        branch, *conditions = case.items or []
+        when = (r" & \text{if } ", conditions[0].text) if conditions else (r" & \text{otherwise}",)
+        lines.append((r" \\ " if lines else "", branch.text, *when))
+    return _Piece((r"\begin{cases} ", lines, r" \end{cases}"), CONDITIONAL, "cases", tall=True, items=cases)
 
 
 def _index(thing: _Piece, keys: _Piece) -> _Piece:
@@ -255,10 +261,11 @@ def _comparison(*parts: _Piece) -> _Piece:
 
 def _list(*items: _Piece) -> _Piece:
     """Return a list of lists of one length as a matrix, and any other list in square brackets."""
-    lengths = {len(item.items) if item.items is not None and item.begins == "list" else -1 for item in items}  # -1: no list
-    if len(lengths) == 1 and min(lengths) > 0:
-        rows = tuple((r" \\ " if i else "", _commas(item.items or [], " & ")) for i, item in enumerate(items))
-        return _Piece((r"\begin{bmatrix} ", rows, r" \end{bmatrix}"), tall=True)
+    rows = [(item.items or []) if item.begins == "list" else [] for item in items]
+    lengths = {len(row) for row in rows}
+    if len(lengths) == 1 and 0 not in lengths:
+        lines = tuple((r" \\ " if i else "", _commas(row, " & ")) for i, row in enumerate(rows))
+        return _Piece((r"\begin{bmatrix} ", lines, r" \end{bmatrix}"), tall=True)
     left, right = (r"\left[", r"\right]") if _tall(items) else ("[", "]")
     return _Piece((left, _commas(items), right), begins="list", tall=_tall(items), items=[*items])
 
@@ -278,10 +285,14 @@ def _equation(left: _Piece, right: _Piece) -> _Piece:
 
 
 def _defined(name: str, bound: _Piece, body: _Piece) -> _Piece:
-    """Return a value that an equation, a minimum or an integral defines; its start is not part of it."""
+    """Return a value that an equation, a minimum or an integral defines.
+
+    ``bound`` is the range of an integral, or the unknown with its start, which is not part of the notation.
+    """
     symbol, *ends = bound.items or []
     if name == "integral":
-        text = (r"\int_{", ends[0].text, "}^{", ends[1].text, "} ", body.at_least(_PRODUCT).text, r" \, d", symbol.text)
+        low, high = ends
+        text = (r"\int_{", low.text, "}^{", high.text, "} ", body.at_least(_PRODUCT).text, r" \, d", symbol.text)
         return _Piece(text, SUM, "other", tall=True)
     sign = r"\operatorname{root}" if name == "root" else r"\operatorname*{arg\,min}"
     return _Piece((sign, "_{", symbol.text, "}", _in_brackets([body])), begins="name", ends="bracket", tall=body.tall)
@@ -293,8 +304,11 @@ def _call(name: str, arguments: list[_Piece]) -> _Piece:
         return _defined(name, *arguments)
     if name in ("sum", "prod") and len(arguments) == 2 and arguments[0].begins == "range":
         return _over_index(name, *arguments)
-    if name in _NOTATION and len(arguments) == _NOTATION[name][0] and not any(a.begins == "keyword" for a in arguments):
-        return _NOTATION[name][1](*arguments)
+    has_keyword = any(argument.begins == "keyword" for argument in arguments)
+    if name in _NOTATION and not has_keyword:
+        count, build = _NOTATION[name]
+        if len(arguments) == count:
+            return build(*arguments)
     if name in _ARITHMETIC and len(arguments) == OPERATORS[name].arity:
         return _BUILD[name](*arguments)
     sign, brackets = function(name), _in_brackets(arguments)

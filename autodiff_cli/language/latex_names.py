@@ -76,18 +76,17 @@ def unnamed_letter(names: Iterable[str]) -> str:
 def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
     """Return the LaTeX of a name, with Greek letters, and with a subscript for a trailing number and for the part after ``_``.
 
-    Args:
-        name: the name; ``%3`` is an unnamed tensor, printed as ``v_{3}``, and ``y.1`` is a tensor inside ``y``.
-        unnamed: the letter for unnamed tensors.
+    The name ``%3`` is an unnamed tensor, printed with the letter ``unnamed`` as ``v_{3}``; ``y.1`` is a tensor inside ``y``.
     """
     if name.startswith("%"):
         return f"{unnamed}_{{{name[1:]}}}"
     name, point, inside = name.partition(".")
-    name = _SUBSCRIPT.sub(lambda match: "_" + unicodedata.normalize("NFKC", match[0]), name)
+    name = _SUBSCRIPT.sub(lambda match: "_" + unicodedata.normalize("NFKC", match[0]), name)  # x₂ is x_2
     stem, *below = [part for part in name.split("_") if part] or [name]
     letters = stem.rstrip("0123456789")
-    if letters and letters != stem and _is_symbol(letters):
-        stem, below = letters, [stem[len(letters) :], *below]
+    digits = stem[len(letters) :]
+    if digits and letters and _is_symbol(letters):  # x2 is x_2, but rate2 is one word
+        stem, below = letters, [digits, *below]
     base = _word(stem)
     subscript = ",".join(map(_word, below)) + point + inside
     return f"{base}_{{{subscript}}}" if subscript else base
@@ -96,10 +95,12 @@ def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
 def bold(name: str) -> str:
     """Return the LaTeX of the name of a vector or a matrix, in bold; a Greek letter takes another command than other letters."""
     stem, below, subscript = identifier(name).partition("_{")
-    if stem.startswith((r"\mathrm{", r"\text{")):
+    if stem.startswith((r"\mathrm{", r"\text{")):  # a word
         stem = r"\mathbf{" + stem.partition("{")[2]
+    elif stem.startswith("\\"):
+        stem = rf"\boldsymbol{{{stem}}}"
     else:
-        stem = rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}"
+        stem = rf"\mathbf{{{stem}}}"
     return stem + below + subscript
 
 
@@ -113,10 +114,10 @@ def _word(word: str) -> str:
     if word in _GREEK:
         return rf"\{word}"
     if len(word) == 1 and not word.isascii():
-        # Unicode names of Greek letters match the LaTeX commands; letters that look Latin do not have a command.
-        _, _, letter = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
+        # Unicode names of Greek letters match the LaTeX commands, but for "lamda"; letters that look Latin do not have a command.
+        _, _, small = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
         _, _, capital = unicodedata.name(word, "").partition("GREEK CAPITAL LETTER ")
-        greek = letter.lower().replace("lamda", "lambda") or capital.capitalize().replace("Lamda", "Lambda")
+        greek = (small.lower() or capital.capitalize()).replace("amda", "ambda")
         if greek in _GREEK:
             return rf"\{greek}"
     if len(word) == 1 and word.isascii():
@@ -148,4 +149,5 @@ def number(text: str) -> str:
     if not exponent:
         return digits
     power = f"10^{{{int(exponent)}}}"
-    return {"1": power, "-1": f"-{power}"}.get(digits, rf"{digits} \cdot {power}")
+    without_factor = {"1": power, "-1": f"-{power}"}
+    return without_factor.get(digits, rf"{digits} \cdot {power}")

@@ -57,8 +57,10 @@ def read_bytes(path: str | None, most: int) -> bytes:
                     raise too_long_error(display_name(path), most)
                 pieces.append(piece)
         return b"".join(pieces)
+    except FileError:  # from ``open_bytes``
+        raise
     except OSError as error:
-        raise error if isinstance(error, FileError) else unreadable_error(path, error) from None
+        raise unreadable_error(path, error) from None
 
 
 def open_bytes(path: str | None) -> AbstractContextManager[BinaryIO]:
@@ -77,12 +79,12 @@ def open_bytes(path: str | None) -> AbstractContextManager[BinaryIO]:
 
 def file_size(file: IO[bytes]) -> int | None:
     """Return the size of a file on disk or of an object in bytes; ``None`` for a pipe or a device."""
-    remote: int | None = getattr(getattr(file, "raw", None), "size", None)
-    if remote is not None:
-        return remote
+    object_size: int | None = getattr(getattr(file, "raw", None), "size", None)  # of an object in a store
+    if object_size is not None:
+        return object_size
     try:
         status = os.fstat(file.fileno())
-    except (OSError, AttributeError, ValueError):
+    except (OSError, AttributeError, ValueError):  # a stream without a file, or a closed one
         return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 

@@ -25,7 +25,7 @@ _TOKEN: re.Pattern[str]
 
 
 def _load_tables() -> None:
-    """Load the generated tables, which takes some milliseconds that a help text does not need."""
+    """Set ``_TABLES`` and ``_TOKEN``; this takes some milliseconds, which a help text does not need."""
     global _TOKEN
     from autodiff_cli.language import _tables
 
@@ -43,7 +43,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     _check_text(source, start)
     if not _TABLES:
         _load_tables()
-    ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
+    ignored = set(_TABLES["ignored"])
     tokens: list[Syntax] = []
     open_brackets: list[Syntax] = []
     position = start
@@ -58,13 +58,9 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         if kind == "_SEPARATOR" and open_brackets:
             raise _open_bracket_error(open_brackets[-1], span[1], source)
         if kind == "NAME":
-            # A regular expression treats a superscript as a letter, but a name cannot contain it.
-            if not text.isidentifier():
-                length = next(i for i in range(len(text)) if not text[: i + 1].isidentifier())
-                raise _bad_character_error(source, span[0] + length)
-            kind = keywords.get(text, kind)
+            kind = _name_kind(text, span[0], source)
         elif kind == "LITERAL":
-            kind = literals[text]
+            kind = _TABLES["literals"][text]
         token = Syntax(kind, [], text, span)
         if text in _OPEN:
             open_brackets.append(token)
@@ -77,6 +73,15 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         raise _open_bracket_error(open_brackets[-1], None, source)
     tokens.append(Syntax("$END", [], "", (len(source), len(source))))
     return tokens
+
+
+def _name_kind(text: str, start: int, source: str) -> str:
+    """Return the kind of a token of letters: its own kind for a keyword, else ``NAME``."""
+    if not text.isidentifier():  # a regular expression treats a superscript as a letter, but a name cannot contain it
+        length = next(i for i in range(len(text)) if not text[: i + 1].isidentifier())
+        raise _bad_character_error(source, start + length)
+    kind: str = _TABLES["keywords"].get(text, "NAME")
+    return kind
 
 
 def _check_text(source: str, start: int) -> None:
@@ -159,11 +164,13 @@ def _ascii_hint(character: str, before: str) -> str | None:
     if character == "\N{DEGREE SIGN}":
         number = re.search(r"[\d.]+$", before)
         return f"write an angle in degrees as deg2rad({number.group() if number else 'x'})"
-    kind = unicodedata.decomposition(character).partition(" ")[0]
     text = unicodedata.normalize("NFKC", character).translate({0x2212: "-", 0x2044: "/"})  # minus sign, fraction slash
     if text == character or not (text.isascii() and text.isprintable()):
         return None
-    return f"write {'**' if kind == '<super>' else ''}{f'({text})' if kind == '<fraction>' else text}"
+    kind = unicodedata.decomposition(character).partition(" ")[0]
+    if kind == "<super>":
+        return f"write **{text}"
+    return f"write ({text})" if kind == "<fraction>" else f"write {text}"
 
 
 def parse(source: str) -> Syntax:
@@ -204,21 +211,23 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             index += 1
             token = tokens[index]
             continue
-        left, length, kind, places, inlined, transparent = rules[~action]  # ``left`` is the symbol that the parts become
+        symbol, length, *node_rule = rules[~action]  # the last values, so many, become one value of this symbol
         parts = values[len(values) - length :]
         if length:
             span = (spans[-length][0], spans[-1][1])
             del values[-length:], spans[-length:], states[-length:]
         else:
             span = (token.span[0], token.span[0])
-        values.append(_reduce(kind, parts, places, inlined, transparent, span))
+        values.append(_node_of_rule(parts, span, *node_rule))
         spans.append(span)
-        states.append(actions[states[-1]][left])
+        states.append(actions[states[-1]][symbol])
         if states[-1] == end and token.kind == "$END":
             return values[0]
 
 
-def _reduce(kind: str, parts: list[Syntax], places: Sequence[int], inlined: Sequence[int], transparent: bool, span: Span) -> Syntax:
+def _node_of_rule(
+    parts: list[Syntax], span: Span, kind: str, places: Sequence[int], inlined: Sequence[int], transparent: bool
+) -> Syntax:
     """Return the node of a grammar rule from the parts that its right side matched, of which it keeps those at ``places``.
 
     Parts at ``inlined`` are repetitions, whose children become those of the node.  A ``transparent`` node of one part is that part.
@@ -255,9 +264,11 @@ def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
     *_, name, power, exponent = ["", "", *texts]  # there may be fewer tokens
     if tokens[index].kind != "LPAR" or name not in _POWERS_IN_FRONT or power not in ("^", "**"):
         return None
-    if tokens[index - 2].text != "-":
+    has_minus = tokens[index - 2].text == "-"
+    if not has_minus:
         return f"write {name}(...)**{exponent}"
-    inverse = f"a{name}(...) for the inverse function, or " if exponent == "1" and name not in ("log", "ln") else ""
+    may_mean_inverse = exponent == "1" and name not in ("log", "ln")
+    inverse = f"a{name}(...) for the inverse function, or " if may_mean_inverse else ""
     return f"write {inverse}{name}(...)**-{exponent}"
 
 
@@ -271,7 +282,7 @@ def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
         return f"write *{right} to multiply"
     if left in _KEYWORD_HINTS:
         return _KEYWORD_HINTS[left]
-    if before.kind == "NAME" and len(left) == 2 and left[0] == "d":
+    if before.kind == "NAME" and len(left) == 2 and left[0] == "d":  # as in dx or dy
         return f"remove d/dx: derivatives are with respect to the variables of {setting('at')} or {setting('wrt')}"
     if before.kind == "NAME" and len(left) > 1 and right != "(...)":
         return f"write {left}({right}) to call a function, or {left}*{right} to multiply"
@@ -280,13 +291,15 @@ def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
 
 def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
     """Return the first comma of a statement without brackets around it, if the token at ``index`` is unexpected because of it."""
-    first, comma = _statement_start(tokens, index), index
-    if first < index and all(token.kind in ("NAME", "COMMA") for token in tokens[first:index]):  # as in "a, b = 1"
+    first = _statement_start(tokens, index)
+    comma = index
+    if all(token.kind in ("NAME", "COMMA") for token in tokens[first:index]):  # as in "a, b = 1", where = is unexpected
         comma = next((i for i in range(first + 1, index) if tokens[i].kind == "COMMA"), index)
     if comma == first or tokens[comma].kind != "COMMA":
         return None
-    depth = sum((token.text in _OPEN) - (token.text in _OPEN.values()) for token in tokens[first:comma])
-    return comma if depth == 0 else None
+    texts = [token.text for token in tokens[first:comma]]
+    open_brackets = sum(text in _OPEN for text in texts) - sum(text in _OPEN.values() for text in texts)
+    return comma if open_brackets == 0 else None
 
 
 def _statement_start(tokens: list[Syntax], index: int) -> int:
@@ -300,23 +313,23 @@ def _comma_hint(source: str, tokens: list[Syntax], comma: int) -> str:
     last = next(i for i in range(comma, len(tokens)) if tokens[i].kind in ("_SEPARATOR", "$END"))
     statement = tokens[first:last]
     text = source[statement[0].span[0] : statement[-1].span[1]]
-    has_only_names = all(token.kind in ("NAME", "COMMA") for token in statement)
     if len(text) > _LONGEST_EXAMPLE or any(token.kind == "EQUAL" for token in statement):
         text = "a, b"
     ways = [comma_number_hint(source, tokens[comma].span[0]), f"[{text}] for a list"]
-    ways += ["a, b = ... to name the elements of a list"] * has_only_names
+    if all(token.kind in ("NAME", "COMMA") for token in statement):
+        ways.append("a, b = ... to name the elements of a list")
     return f"write {', or '.join(filter(None, ways))}"
 
 
 def comma_number_hint(source: str, comma: int) -> str | None:
     """Return ``3.5 with a decimal point`` for a comma in ``3,5``, or ``1000000 without commas``; ``None`` for another comma."""
-    text = next((match.group() for match in re.finditer(_WITH_COMMAS, source) if match.start() <= comma < match.end()), "")
+    numbers = re.finditer(_WITH_COMMAS, source)
+    text = next((number.group() for number in numbers if number.start() <= comma < number.end()), "")
     whole, *groups = text.split(",")
     if len(groups) == 1 and "." not in text:
         return f"{whole}.{groups[0]} with a decimal point"
-    if groups and all(len(group.partition(".")[0]) == 3 for group in groups):
-        return f"{text.replace(',', '')} without commas"
-    return None
+    are_thousands = all(len(group.partition(".")[0]) == 3 for group in groups)  # the last group may have decimals
+    return f"{text.replace(',', '')} without commas" if groups and are_thousands else None
 
 
 _LONGEST_EXAMPLE = 40
@@ -332,7 +345,7 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
     token = tokens[index]
     before = tokens[index - 1] if index else None
     if before is not None and token.kind == "STRING" and before.span[1] == token.span[0]:
-        return _bad_character_error(source, token.span[0])
+        return _bad_character_error(source, token.span[0])  # the quote, as the prime in f'(x)
     if before is not None and before.kind in _OPERAND_END and token.kind in _OPERAND_START:
         span: Span = (before.span[0], token.span[1])
         left = source[before.span[0] : before.span[1]]
@@ -343,7 +356,7 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
     if comma is not None:
         return ParseError("unexpected ','", span=tokens[comma].span, source=source, hint=_comma_hint(source, tokens, comma))
     if token.kind in ("$END", "_SEPARATOR"):
-        assert before is not None
+        assert before is not None  # because ``parse`` refuses an empty program
         message = f"the expression is incomplete after '{before.text}'"
         return ParseError(message, span=before.span, source=source, hint="complete the expression")
     message = f"unexpected '{token.text.strip()}'"
@@ -351,12 +364,16 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
 
 
 def _unexpected_token_hint(token: Syntax, before: Syntax | None, expected: dict[str, int]) -> str | None:
-    """Return a hint for a sign or a word that cannot follow the token ``before``, which is ``None`` at the beginning."""
+    """Return a hint for a sign or a word that cannot follow the token ``before``, which is ``None`` at the beginning.
+
+    ``expected`` has the kinds of tokens that may stand there as keys.
+    """
     if token.kind == "EQUAL":
         return "write == to compare, or put 'name = expression' at the start of a statement"
     if token.kind == "COLON" and _TABLES["literals"][".."] in expected:
         return "write the range of an index with two dots: i=1..10"
-    if token.text == ">" and before is not None and before.text in ("-", "=") and before.span[1] == token.span[0]:
+    ends_arrow = token.text == ">" and before is not None and before.text in ("-", "=") and before.span[1] == token.span[0]
+    if ends_arrow:
         return "write a function as f(x) = x**2; in a program, also as lambda x: x**2"
     if before is None or before.kind in ("LPAR", "COMMA", "LSQB") or "NAME" in expected:
         return f"write a value before '{token.text.strip()}'"
