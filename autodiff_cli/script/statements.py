@@ -213,10 +213,10 @@ class _Reader:
 
     def _range(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
         """Return the name and the range in the header of a ``for``."""
-        name, word, *rest = tokens
-        if name.kind != "NAME" or word.text != "in" or not rest:
+        name, *rest = tokens
+        if name.kind != "NAME" or rest[0].text != "in":  # a name is followed by another token, at least by ``$END``
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
-        limits = [] if any(token.text == ".." for token in rest) else self._expressions(rest)
+        limits = [] if any(token.text == ".." for token in rest) else self._expressions(rest[1:])
         if len(limits) != 1 or limits[0].kind != "call" or limits[0].children[0].text != "range":
             raise self._error("a loop runs over range(...) only", span, f"write 'for i in range(1, 4):' for 1, 2 and 3; {PACKAGE}")
         return [name, limits[0]]
