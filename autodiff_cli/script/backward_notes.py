@@ -37,25 +37,15 @@ class History:
         return roots if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
 
     def add(self, tree: Syntax, value: object) -> None:
-        """Append a statement if it is an assignment, and one of the first ``_MOST_ENTRIES``.
-
-        Args:
-            tree: the statement.
-            value: the value that was assigned.
-        """
-        if tree.kind == "assignment":
-            names = [tree.children[0].text]
-        elif tree.kind == "unpack":
-            names = [name.text for name in tree.children[:-1]]
-        else:
+        """Append a statement with the value that it assigned; ignore other statements, and those after ``_MOST_ENTRIES``."""
+        if tree.kind not in ("assignment", "unpack") or len(self._entries) >= _MOST_ENTRIES:
             return
-        if len(self._entries) >= _MOST_ENTRIES:
-            return
+        *names, _ = tree.children  # the last child is the expression
         parts = value if isinstance(value, (tuple, list)) else (value,)
-        recorded = any(isinstance(part, Tensor) and part._requires_grad and not part.is_leaf for part in parts)
+        has_graph = any(isinstance(part, Tensor) and part._requires_grad and not part.is_leaf for part in parts)
         for name in names:
-            self._places.setdefault(name, []).append(len(self._entries))
-        self._entries.append((tree, recorded))
+            self._places.setdefault(name.text, []).append(len(self._entries))
+        self._entries.append((tree, has_graph))
 
     def before(self, tree: Syntax) -> tuple[list[Syntax], set[str]] | None:
         """Return the statements that computed an expression, in order, and the other names that the expression needs.
@@ -64,28 +54,28 @@ class History:
             the statements and the names; ``None`` if one of the names has a different value now, or the number of
             statements exceeds ``MOST_STATEMENTS``.
         """
-        included: set[int] = set()  # the places of the statements
+        included: set[int] = set()  # the places of the statements in the entries
         trees: set[int] = set()  # the identities of the statements, which a loop runs several times
         outside: set[str] = set()
         wanted = [(name, len(self._entries)) for name in names_in(tree)]
         while wanted:
             name, end = wanted.pop()  # the value of a name before the entry ``end``
             places = self._places.get(name, [])
-            index = next((i for i in reversed(places[-MOST_STATEMENTS:]) if i < end), None)
-            if index in included:
+            place = next((place for place in reversed(places[-MOST_STATEMENTS:]) if place < end), None)
+            if place in included:
                 continue
-            if index is not None and self._entries[index][1]:
-                statement = self._entries[index][0]
+            if place is not None and self._entries[place][1]:  # its value has a graph
+                statement, _ = self._entries[place]
                 if id(statement) in trees or len(included) >= MOST_STATEMENTS:
                     return None  # the value may depend on one of the same statement in an earlier turn of a loop
-                included.add(index)
+                included.add(place)
                 trees.add(id(statement))
-                wanted += [(other, index) for other in names_in(statement.children[-1])]
-            elif index != (places[-1] if places else None):
-                return None  # the name has another value now
-            else:
+                wanted += [(other, place) for other in names_in(statement.children[-1])]
+            elif place == (places[-1] if places else None):
                 outside.add(name)
-        return [self._entries[i][0] for i in sorted(included)], outside
+            else:
+                return None  # the name has another value now
+        return [self._entries[place][0] for place in sorted(included)], outside
 
 
 def backward_roots(statement: Syntax) -> list[Syntax]:
@@ -138,12 +128,13 @@ def program_behind(root: Syntax, history: History, functions: Mapping[str, Synta
 
 def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> list[Syntax]:
     """Return the definitions, of one expression each, of the functions that trees or their definitions name."""
-    used: dict[str, Syntax] = {}
+    used: set[str] = set()
     pending = list(trees)
     while pending:
-        named = {node.text for node in walk(pending.pop()) if node.kind == "NAME" and node.text in functions} - used.keys()
-        used |= {name: functions[name] for name in named}
-        pending += [functions[name] for name in named]
+        names = {node.text for node in walk(pending.pop()) if node.kind == "NAME"}
+        new = (names & functions.keys()) - used
+        used |= new
+        pending += [functions[name] for name in new]
     return [tree for name, tree in functions.items() if name in used and tree.children[1].kind != "block"]
 
 
@@ -171,8 +162,8 @@ def notes_on_program(program: Program | None, source: str, dtype: DType, shows_v
         return []
     if shows_value:
         return notes_on(evaluation, [], 0)
-    numbers = []
+    derivatives = []
     for name, leaf in program.variables.items():
         gradient = leaf.grad
-        numbers.append((f"the derivative with respect to {name}", 0.0 if gradient is None else gradient._data))
-    return notes_on(evaluation, numbers, 1, shows_value=False)
+        derivatives.append((f"the derivative with respect to {name}", 0.0 if gradient is None else gradient._data))
+    return notes_on(evaluation, derivatives, 1, shows_value=False)

@@ -31,8 +31,7 @@ class Index(int):
 class Blocks(Machine):
     """An evaluator of statements, with the arguments of ``Machine``; ``Interpreter`` adds the names of PyTorch.
 
-    Attributes:
-        expressions: the expression of the value of each name.
+    ``expressions`` has the expression of the value of each name.
     """
 
     # Methods of ``Interpreter``.
@@ -43,6 +42,7 @@ class Blocks(Machine):
     def __init__(self, *settings: Any, **options: Any) -> None:
         super().__init__(*settings, **options)
         self.expressions: dict[str, str] = {name: name for name in self.names}
+        # What each kind of statement does, in the form of ``Machine._visits``.
         statements: Mapping[str, Callable[[Syntax], Any]] = {
             "show": self._show,
             "lambda": self._lambda,
@@ -80,7 +80,8 @@ class Blocks(Machine):
         """Yield the statements of a ``for`` once for each value of the index, to which its name is set."""
         name, header, block = node.children
         turns = self._range(header)
-        self.count(node, max(0, -((turns.start - turns.stop) // turns.step)))  # len() fails above 2**63
+        number_of_turns = max(0, -((turns.start - turns.stop) // turns.step))  # len(turns) fails above 2**63
+        self.count(node, number_of_turns)
         for index in turns:
             self.count(node)
             self._set(name.text, Index(index), header)
@@ -111,8 +112,10 @@ class Blocks(Machine):
     def _context(self, tree: Syntax) -> Any:
         """Return the context manager of a mode in the header of a ``with``, which is a name or a call."""
         name = tree.children[0].text
-        values = [self.evaluate(argument) for argument in arguments(tree) if argument.kind != "keyword"]
-        named = {a.children[0].text: self.evaluate(a.children[1]) for a in arguments(tree) if a.kind == "keyword"}
+        positional = [argument for argument in arguments(tree) if argument.kind != "keyword"]
+        keywords = [argument.children for argument in arguments(tree) if argument.kind == "keyword"]
+        values = [self.evaluate(argument) for argument in positional]
+        named = {keyword.text: self.evaluate(value) for keyword, value in keywords}
         return call_with_values(name, CONTEXTS[name], values, named, self._argument)
 
     def _sequence(self, node: Syntax, statements: Generator[Syntax]) -> Any:
@@ -128,7 +131,8 @@ class Blocks(Machine):
                 last = statement
                 return after(node, [statement], step)
             self._open.pop()
-            return values[0] if values and last is not None and last.kind in ("return", *COMPOUND) else None
+            may_return = last is not None and last.kind in ("return", *COMPOUND)
+            return values[0] if values and may_return else None
 
         return step(node, [])
 
@@ -150,7 +154,7 @@ class Blocks(Machine):
         return value
 
     def _assign_all(self, node: Syntax, values: list[Any]) -> Any:
-        """Assign the elements of a value to several names, and keep the expression of each."""
+        """Assign the elements of a value, the only one of ``values``, to several names; keep the expression of each."""
         *names, tree = node.children
         parts = self.unpack(values[0], len(names), node)
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
@@ -165,24 +169,26 @@ class Blocks(Machine):
         if self._depth:
             self._scope[function.name] = function
         else:
-            self.names.pop(function.name, None)
+            self.names.pop(function.name, None)  # a value of the same name, which calls would find first
             self.functions[function.name] = function
 
     def _lambda(self, node: Syntax) -> UserFunction:
         """Return the function without a name that a ``lambda`` makes."""
-        parameters = [new_tree("name", name) for name in node.children[1:-2]]  # between the word and the colon with the body
+        _word, *names, _colon, body = node.children
+        parameters = [new_tree("name", name) for name in names]
         signature = new_tree("call", new_token("NAME", "lambda"), new_tree("arguments", *parameters))
-        return UserFunction(Syntax("definition", [signature, node.children[-1]], "", node.span), self._scope)
+        return UserFunction(Syntax("definition", [signature, body], "", node.span), self._scope)
 
     def _format_string(self, node: Syntax) -> Any:
         """Return the work of a format string: the values of its fields, and the text that joins them."""
-        parts = node.children[0].children
+        parts = node.children[0].children  # texts, and fields whose text is their format
+        expressions = [part.children[0] for part in parts if part.kind == "field"]
 
         def join(_: Syntax, values: list[Any]) -> str:
-            rest = iter(values)
-            return "".join(format_value(next(rest), part.text) if part.kind == "field" else part.text for part in parts)
+            remaining = iter(values)
+            return "".join(format_value(next(remaining), part.text) if part.kind == "field" else part.text for part in parts)
 
-        return after(node, [part.children[0] for part in parts if part.kind == "field"], join)
+        return after(node, expressions, join)
 
 
 def iterate(statements: Sequence[Syntax]) -> Generator[Syntax]:

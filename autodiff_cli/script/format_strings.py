@@ -39,14 +39,9 @@ def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Sy
         elif character == "}":
             raise ParseError("'}' closes nothing", span=(position, position + 1), source=source, hint="write }} for a brace")
         elif character == "{":
-            parts.append(new_token("text", text))
-            text = ""
-            colon, close = _field_ends(source, position, end)
-            specification = source[colon + 1 : close] if colon < close else ""
-            _check_specification(specification, (colon, close), source)
-            part = expression(position + 1, colon)
-            parts.append(Syntax("field", [part], specification, (position, close + 1)))
-            position = close + 1
+            field = _field(source, position, end, expression)
+            parts += [new_token("text", text), field]
+            text, position = "", field.span[1]
         else:
             length = 2 if character == "\\" else 1
             text += unescaped(source[position : position + length])
@@ -54,8 +49,16 @@ def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Sy
     return [*parts, new_token("text", text)]
 
 
+def _field(source: str, start: int, end: int, expression: Callable[[int, int], Syntax]) -> Syntax:
+    """Return the node of the replacement field that begins at ``start`` in a format string whose text stops at ``end``."""
+    colon, close = _field_ends(source, start, end)
+    specification = source[colon + 1 : close] if colon < close else ""
+    _check_specification(specification, (colon, close), source)
+    return Syntax("field", [expression(start + 1, colon)], specification, (start, close + 1))
+
+
 def _field_ends(source: str, start: int, end: int) -> tuple[int, int]:
-    """Return the positions where the expression and the replacement field that begins at ``start`` end."""
+    """Return the positions of the colon, or of the brace without one, after the expression of a field, and of the closing brace."""
     depth, colon = 0, None
     for i in range(start + 1, end):
         character = source[i]
@@ -84,7 +87,8 @@ def format_value(value: object, specification: str) -> str:
     if not specification:
         return display(value)
     number: Any = value.item() if isinstance(value, Tensor) and value.shape == () else value
-    if is_plain_number(number) and specification[-1] in "bcdoxX" and float(number).is_integer():
+    formats_integer = specification[-1] in "bcdoxX"
+    if formats_integer and is_plain_number(number) and float(number).is_integer():
         number = int(number)
     if is_plain_number(number) or isinstance(number, str):
         try:

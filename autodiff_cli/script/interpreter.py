@@ -29,7 +29,7 @@ from autodiff_cli.evaluation.names import CONSTANTS
 from autodiff_cli.evaluation.operations import set_elements
 from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.operators import IN_PLACE
-from autodiff_cli.language.tree import STATEMENTS, Syntax, new_token, new_tree, unparse
+from autodiff_cli.language.tree import STATEMENTS, Syntax, called_name, new_token, new_tree, unparse
 from autodiff_cli.script import library
 from autodiff_cli.script.backward_notes import History, Program, notes_on_program, program_behind
 from autodiff_cli.script.blocks import Blocks, Index, iterate
@@ -78,13 +78,14 @@ class Interpreter(Blocks):
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:
         super().__init__("", variables, np.dtype(dtype), listing=False)
-        self._recording, self._anomaly = True, (False, True)  # as ``_anomaly_settings`` returns them
+        self._recording = True  # the grad mode of the program
+        self._anomaly = (False, True)  # as ``_anomaly_settings`` returns them
         FUNCTIONS.complete()  # tensors have methods only for the functions that are loaded
         self.notes: list[dict[str, Any]] = []
         self.notes_on_values = False
         self._history = History()
-        self._definitions: dict[str, Syntax] = {}
-        self._output: list[StatementOutput] = []
+        self._definitions: dict[str, Syntax] = {}  # the latest definition of each function
+        self._output: list[StatementOutput] = []  # of the statement that runs
         self._lists: dict[str, tuple[Tensor, list[Any]]] = {}  # by name, a stacked list of tensors and its items
 
     def run(self, text: str) -> Iterator[StatementOutput]:
@@ -99,20 +100,20 @@ class Interpreter(Blocks):
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
         statements = parse_statements(self.source, start)
-        levels = [iterate(statements)]
+        levels = [iterate(statements)]  # the statements of the blocks that have begun, those of the innermost one last
         self.start_counting()
         with self._modes():
             try:
                 while levels:
                     try:
                         self._run_next(levels)
-                    finally:
+                    finally:  # what a statement showed before its error is output
                         yield from self._output
                         self._output.clear()
             finally:
                 self._output.clear()
                 while levels:
-                    levels.pop().close()
+                    levels.pop().close()  # which ends the modes of a ``with``
                 self._scope, self._depth = {}, 0  # reset after an error inside a function
 
     def _run_next(self, levels: list[Generator[Syntax]]) -> None:
@@ -129,21 +130,21 @@ class Interpreter(Blocks):
     @contextmanager
     def _modes(self) -> Iterator[None]:
         """Enter the modes that the program has set; at the end, keep those that it has then, and restore those of the caller."""
-        before, mode, checks = default_type(), modes.is_grad_enabled(), _anomaly_settings()
+        callers_dtype, callers_recording, callers_anomaly = default_type(), modes.is_grad_enabled(), _anomaly_settings()
+        callers_place = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
         set_default_dtype(self.dtype)
         modes.set_grad_enabled(self._recording)
         anomaly.set_anomaly_enabled(*self._anomaly)
-        outside = anomaly.forward_place.get()  # not a token: a generator may be closed in another context
         anomaly.forward_place.set(lambda: anomaly.SourcePlace(self.current.span, self.source))
         try:
             yield
         finally:
             self.dtype = self.tensors.dtype = default_type()
-            set_default_dtype(before)
             self._recording, self._anomaly = modes.is_grad_enabled(), _anomaly_settings()
-            modes.set_grad_enabled(mode)
-            anomaly.set_anomaly_enabled(*checks)
-            anomaly.forward_place.set(outside)
+            set_default_dtype(callers_dtype)
+            modes.set_grad_enabled(callers_recording)
+            anomaly.set_anomaly_enabled(*callers_anomaly)
+            anomaly.forward_place.set(callers_place)
 
     def _run_one(self, tree: Syntax) -> None:
         """Run a statement outside of functions, and show its value."""
@@ -166,7 +167,8 @@ class Interpreter(Blocks):
     def _remember(self, tree: Syntax, value: object) -> None:
         """Record a statement that ran, and collect the notes on its backward passes."""
         if tree.kind.startswith("definition"):
-            self._definitions[tree.children[0].children[0].text] = tree
+            name, *_ = tree.children[0].children  # of the call on the left side
+            self._definitions[name.text] = tree
         for root in self._history.roots(tree):
             self._collect_notes(root, shows_value=False)
         self._history.add(tree, value)
@@ -219,31 +221,38 @@ class Interpreter(Blocks):
 
     def members_of(self, name: str) -> set[str]:
         """Return the methods and attributes of the value of a name, for completion."""
-        first, *rest = name.split(".")
+        first, *attributes = name.split(".")
         thing = self.names.get(first)
-        for part in rest:
-            thing = getattr(thing, part) if part in library.ATTRIBUTES.get(library.listed_class(thing), ()) else None
-        functions = [n for n, op in FUNCTIONS.items() if op.tensors] if library.listed_class(thing) is Tensor else []
-        return {*self.members(thing), *functions}
+        for attribute in attributes:  # a name with an unknown attribute has the members of none
+            thing = getattr(thing, attribute) if attribute in library.ATTRIBUTES.get(library.listed_class(thing), ()) else None
+        if library.listed_class(thing) is not Tensor:
+            return self.members(thing)
+        return {*self.members(thing), *(function for function, op in FUNCTIONS.items() if op.tensors)}
 
     # Statements
 
     def _effect(self, node: Syntax, values: list[Any]) -> None:
-        """Run a statement that changes an attribute, elements or the whole of a value."""
+        """Run a statement that changes an attribute, elements or the whole of a value: the target, positions and the new value."""
         target, *keys, value = values
         if node.kind == "set_attribute":
             self._set_attribute(node, target, value)
-        elif node.kind == "set_index":
-            if not isinstance(target, Tensor):
-                raise ArgumentError(f"only a tensor has elements to set, not {value_description(target)}")
-            set_elements(target, self.keys(keys), value if is_plain_number(value) else self.tensors.as_tensor(value))
+        elif node.kind == "augmented":
+            self._set_in_place(node, target, value)
         elif isinstance(target, Tensor):
-            name = IN_PLACE[node.children[1].text]
-            method = getattr(target, f"{name}_", None)
+            set_elements(target, self.keys(keys), value if is_plain_number(value) else self.tensors.as_tensor(value))
+        else:
+            raise ArgumentError(f"only a tensor has elements to set, not {value_description(target)}")
+
+    def _set_in_place(self, node: Syntax, target: object, value: object) -> None:
+        """Run ``x += y`` for a tensor, by the method ``add_``, or for a name with a number, which gets a new value."""
+        variable, sign, _ = node.children
+        if isinstance(target, Tensor):
+            name = f"{IN_PLACE[sign.text]}_"
+            method = getattr(target, name, None)
             if method is None:
-                raise ArgumentError(f"'{node.children[1].text}' does not exist for tensors", hint="write x = x @ y")
-            library.call_with_values(f"{name}_", method, [value], {}, self._argument)
-        elif node.children[0].kind == "name" and is_plain_number(target):
+                raise ArgumentError(f"'{sign.text}' does not exist for tensors", hint="write x = x @ y")
+            library.call_with_values(name, method, [value], {}, self._argument)
+        elif variable.kind == "name" and is_plain_number(target):
             self._set_number(node, target, value)
         else:
             raise ArgumentError(f"only a tensor can be changed, not {value_description(target)}")
@@ -253,10 +262,10 @@ class Interpreter(Blocks):
         variable, sign, _ = node.children
         name = variable.children[0].text
         if name not in (self._scope if self._depth else self.names):
-            message, hint = f"'{name}' is a constant and cannot be changed", f"assign it to a variable first: y = {name}"
             if name in self.names:  # of the program, in a function
-                message, hint = f"'{name}' is not a local name of the function", "give it to the function as an argument"
-            raise ArgumentError(message, hint=hint)
+                hint = "give it to the function as an argument"
+                raise ArgumentError(f"'{name}' is not a local name of the function", hint=hint)
+            raise ArgumentError(f"'{name}' is a constant and cannot be changed", hint=f"assign it to a variable first: y = {name}")
         self._set(name, self.apply(FUNCTIONS[IN_PLACE[sign.text]], [target, value], {}, node), node)
 
     def _set(self, name: str, value: Any, tree: Syntax) -> Any:
@@ -284,9 +293,11 @@ class Interpreter(Blocks):
     def _operator(self, node: Syntax, operands: list[Any]) -> Any:
         """Return the value of an operator; sums, differences and products of whole numbers of loops are whole numbers."""
         value = super()._operator(node, operands)
-        if Index in map(type, operands) and node.kind in _WHOLE and all(isinstance(v, int) for v in operands):
-            return Index(value) if math.isfinite(value) and abs(value) < _LARGEST and float(value).is_integer() else value
-        return value
+        is_of_loop = Index in map(type, operands) and all(isinstance(operand, int) for operand in operands)
+        if not is_of_loop or node.kind not in _WHOLE:
+            return value
+        is_exact = math.isfinite(value) and abs(value) < _LARGEST and float(value).is_integer()
+        return Index(value) if is_exact else value
 
     def name(self, node: Syntax) -> Any:
         """Return the value of a name, which may also be a function or a type."""
@@ -311,14 +322,14 @@ class Interpreter(Blocks):
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
-        if method and any(name in names for names in (*library.METHODS.values(), ("apply",))):
+        if method and (name in library.METHOD_NAMES or name == "apply"):
             return name
         if not method and name in library.ACTIONS and name not in self.functions:
             return name
         try:
             return super().find(name, node, method)
         except UnknownName as error:
-            known = [m for names in library.METHODS.values() for m in names] if method else library.ACTIONS
+            known = library.METHOD_NAMES if method else library.ACTIONS
             error.hint = library.hint_for_function(name) or suggestion(name, known) or error.hint
             raise
 
@@ -353,10 +364,12 @@ class Interpreter(Blocks):
             return library.call_with_values(name, library.ACTIONS[name], values, named, self._argument)
         if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):  # a copy without history
             values = [library.without_tensors(values[0]), *values[1:]]
-        if name == "tensor" and named.get("requires_grad") is True and "dtype" not in named and library.is_whole(*values[:1]):
+        wants_gradient = name == "tensor" and named.get("requires_grad") is True
+        if wants_gradient and "dtype" not in named and library.is_whole(*values[:1]):
             raise DtypeError(NO_GRADIENTS, hint="write numbers with a decimal point, such as 5.0")
-        if name not in library.KEEPING_THEIR_TYPE and not (name == "tensor" and values and isinstance(values[0], bool)):
-            named = {"dtype": self.dtype, **named}  # tensor(true) keeps the type bool
+        is_truth_value = name == "tensor" and bool(values) and isinstance(values[0], bool)  # it keeps the type bool
+        if name not in library.KEEPING_THEIR_TYPE and not is_truth_value:
+            named = {"dtype": self.dtype, **named}
         return library.call_with_values(name, library.ACTIONS[name], values, named, self._argument, unconverted=True)
 
     def _callable(self, value: UserFunction) -> Callable[..., Any]:
@@ -405,7 +418,7 @@ def _is_silent(tree: Syntax, value: object) -> bool:
     """Return whether a statement shows no value: it has none, is a statement, or calls ``backward``, ``x.add_()`` or the like."""
     if value is None or tree.kind in (*STATEMENTS, "show") or isinstance(value, (RemovableHandle, modes.set_grad_enabled)):
         return True
-    name = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
+    name = called_name(tree)
     return name in library.SILENT or name.endswith("_")
 
 

@@ -72,6 +72,7 @@ METHODS: dict[type, tuple[str, ...]] = {
     optim.Optimizer: ("step", "zero_grad"),
 }
 """The methods of each class of values."""
+METHOD_NAMES = dict.fromkeys(name for names in METHODS.values() for name in names)
 ATTRIBUTES: dict[type, tuple[str, ...]] = {
     Tensor: ("grad", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "output_nr", "dtype", "data", "_version"),
     Node: ("next_functions", "variable"),
@@ -145,7 +146,7 @@ def hint_for_name(name: str, source: str, span: Span) -> str | None:
     begin, end = span
     is_only_argument = source[:begin].endswith("(") and source.startswith(")", end)
     is_in_hook = _IN_HOOK.search(source[:begin]) is not None
-    if name in ACTIONS and (is_only_argument or not is_in_hook):
+    if name in ACTIONS and (is_only_argument or not is_in_hook):  # it stands for the function itself
         return f"write lambda g: {name}(g)"
     return "a hook is a function of the gradient, such as lambda g: 2*g" if is_in_hook else None
 
@@ -206,8 +207,8 @@ def _signature_text(name: str, signature: inspect.Signature) -> str:
     """Return the text of a signature, such as ``grad(outputs, inputs, create_graph=False)``."""
     shown = []
     for parameter in signature.parameters.values():
-        stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) or "**" * (parameter.kind is parameter.VAR_KEYWORD)
+        stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
         value = parameter.default
-        default = "" if value is parameter.empty else f"={value.__name__ if callable(value) else literal(value)}"
-        shown.append(f"{stars}{parameter.name}{default}")
+        text = value.__name__ if callable(value) else literal(value)
+        shown.append(f"{stars}{parameter.name}" if value is parameter.empty else f"{stars}{parameter.name}={text}")
     return f"{name}({', '.join(shown)})"

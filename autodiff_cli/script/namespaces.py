@@ -23,18 +23,16 @@ def without_prefixes(tokens: list[Syntax], source: str) -> list[Syntax]:
     plain: list[Syntax] = []
     i = 0
     while i < len(tokens):
-        token = tokens[i]
-        is_first = token.kind == "NAME" and not (plain and plain[-1].kind == "DOT")
-        if is_first and token.text in ("torch", "func") and _is_followed_by_dot_and_name(tokens, i):
+        first = tokens[i]
+        follows_dot = bool(plain) and plain[-1].kind == "DOT"
+        if first.kind == "NAME" and first.text in ("torch", "func") and not follows_dot:
             while tokens[i].text in ("torch", *_NAMESPACES) and _is_followed_by_dot_and_name(tokens, i):
-                i += 2
+                i += 2  # to the name after the dot
             if tokens[i].text == "func" and _is_followed_by_dot_and_name(tokens, i):
                 name = tokens[i + 2]
-                span = (token.span[0], name.span[1])
+                span = (first.span[0], name.span[1])
                 raise ParseError(f"torch.func.{name.text} is not available in programs", span=span, source=source, hint=PACKAGE)
-            plain.append(tokens[i])
-        else:
-            plain.append(token)
+        plain.append(tokens[i])
         i += 1
     return plain
 

@@ -57,7 +57,7 @@ def ends_block(source: str, line: str) -> bool:
 
 def _first_line(text: str) -> tuple[str, bool, bool]:
     """Return the first line of a text outside of brackets, whether more lines follow, and whether a bracket is open at the end."""
-    text = re.sub(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'", "", text).strip("\n")
+    text = re.sub(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'", "", text).strip("\n")  # without comments and texts
     depth, end = 0, None
     for i, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
@@ -67,11 +67,7 @@ def _first_line(text: str) -> tuple[str, bool, bool]:
 
 
 def parse_statements(source: str, start: int = 0) -> list[Syntax]:
-    """Return the statements of a program.
-
-    Args:
-        source: the text.
-        start: the position at which parsing begins; the text before this position is already parsed.
+    """Return the statements of a program from position ``start``; the text before this position is already parsed.
 
     Returns:
         The trees of the statements.  In addition to the kinds of the grammar, there are ``show``, ``with`` and ``for``, whose last
@@ -106,13 +102,13 @@ class _Reader:
         """Return the statements from position ``start``; the first line has the indentation of all lines outside blocks."""
         outermost: str | None = None
         for tokens, begins_line in _statement_tokens(tokenize(self.source, start)):
-            begin = tokens[0].span[0]
-            line = self.source[self.source.rfind("\n", 0, begin) + 1 : begin]
             if begins_line:
-                indent = line[: len(line) - len(line.lstrip())]
+                begin = tokens[0].span[0]
+                before = self.source[self.source.rfind("\n", 0, begin) + 1 : begin]  # on the same line
+                indent = before[: len(before) - len(before.lstrip())]
                 outermost = indent if outermost is None else outermost
                 self._close(indent, outermost, tokens[0].span)
-            while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):
+            while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):  # several headers on one line
                 tokens = self._enter(tokens, indent)
             if tokens[0].kind != "$END":
                 self._add(self._statement(tokens))
@@ -129,16 +125,20 @@ class _Reader:
             self._finish(self._open.pop())
 
     def _close(self, indent: str, outermost: str, span: Span) -> None:
-        """Close the blocks that do not contain a line with this indentation, an error unless it is a block's or ``outermost``."""
+        """Close the blocks that do not contain a line with this indentation; the first line of a block sets that of the block.
+
+        It is an error if the indentation is neither that of an open block nor ``outermost``, that of the lines outside blocks.
+        """
         self._close_inline()
         while self._open:
             block = self._open[-1]
-            if block.body is None and indent.startswith(block.header) and indent != block.header:
-                block.body = indent  # of the first line of the block
+            is_deeper_than_header = indent.startswith(block.header) and indent != block.header
+            if block.body is None and is_deeper_than_header:
+                block.body = indent
             if block.body == indent:
-                return
+                return  # the line belongs to this block
             if block.body is not None and indent.startswith(block.body):
-                raise self._misplaced(span)
+                raise self._misplaced(span)  # deeper than the block
             self._finish(self._open.pop())
             self._close_inline()
         if indent != outermost:
@@ -151,20 +151,21 @@ class _Reader:
 
     def _finish(self, block: _OpenBlock) -> None:
         """Check that a block is not empty; the body of a function that only returns an expression becomes this expression."""
-        body = block.node.children[-1]
         if not block.inline and block.body is None:
             raise self._error(f"this '{block.word}' block is empty", block.node.span, "indent the lines of the block")
-        if block.word == "def" and [statement.kind for statement in body.children] == ["return"] and body.children[0].children[1:]:
-            block.node.children[1] = body.children[0].children[1]
+        first, *others = block.node.children[-1].children
+        only_returns_value = first.kind == "return" and len(first.children) == 2 and not others
+        if block.word == "def" and only_returns_value:
+            _word, block.node.children[1] = first.children
 
     def _add(self, statement: Syntax) -> None:
         """Add a statement to the innermost block."""
-        block = self._open[-1].node.children[-1].children if self._open else self._statements
-        if block and block[-1].kind == "return":
+        statements = self._open[-1].node.children[-1].children if self._open else self._statements
+        if statements and statements[-1].kind == "return":
             raise self._error("a statement follows 'return'", statement.span, "write 'return' at the end of the function")
         if statement.kind == "return":
             self._check_return(statement)
-        block.append(statement)
+        statements.append(statement)
 
     def _check_return(self, statement: Syntax) -> None:
         """Raise an error unless a ``return`` is in a function, and not in a loop of this function."""
@@ -175,22 +176,19 @@ class _Reader:
 
     def _enter(self, tokens: list[Syntax], indent: str) -> list[Syntax]:
         """Open the block whose header begins the tokens of a line, and return the tokens after its colon."""
-        colon = ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")[0].stop
-        missing = colon == len(tokens)
-        header = tokens[1 : -1 if missing else colon]
-        word = tokens[0].text
-        span = (tokens[0].span[0], header[-1].span[1] if header else tokens[0].span[1])
-        if missing:
+        before_colon, *_ = ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")
+        colon = before_colon.stop
+        has_colon = colon < len(tokens)
+        header = tokens[: colon if has_colon else -1]  # without ``$END``
+        word = header[0].text
+        span = (header[0].span[0], header[-1].span[1])
+        if not has_colon:
             raise self._wrong_header("a colon is missing", word, span)
         end = tokens[colon].span[0]
-        header = without_prefixes([*header, new_token("$END", "", (end, end))], self.source)
+        parts = without_prefixes([*header[1:], new_token("$END", "", (end, end))], self.source)
+        parse = {"with": self._contexts, "for": self._range, "def": self._signature}[word]
         block = Syntax("block", [], "", span)
-        if word == "with":
-            node = Syntax("with", [*self._contexts(header, span), block], "", span)
-        elif word == "for":
-            node = Syntax("for", [*self._range(header, span), block], "", span)
-        else:
-            node = Syntax("definition", [self._signature(header, span), block], "", span)
+        node = Syntax("definition" if word == "def" else word, [*parse(parts, span), block], "", span)
         self._add(node)
         rest = tokens[colon + 1 :]
         self._open.append(_OpenBlock(node, word, indent, inline=rest[0].kind != "$END"))
@@ -221,19 +219,20 @@ class _Reader:
             raise self._error("a loop runs over range(...) only", span, f"write 'for i in range(1, 4):' for 1, 2 and 3; {PACKAGE}")
         return [name, limits[0]]
 
-    def _signature(self, tokens: list[Syntax], span: Span) -> Syntax:
-        """Return the name with its parameters in the header of a ``def``."""
+    def _signature(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
+        """Return the name with its parameters in the header of a ``def``, a call, as the only item of a list."""
         trees = self._expressions(tokens)
         if len(trees) != 1 or trees[0].kind != "call":
             raise self._wrong_header("'def' must be followed by a name and its parameters", "def", span)
-        return trees[0]
+        return trees
 
     # Statements
 
     def _statement(self, tokens: list[Syntax]) -> Syntax:
         """Parse the tokens of a statement that does not have a block."""
         first, second = tokens[0], tokens[1]
-        if (first.text in _PYTHON_STATEMENTS and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")) or first.text == "@":
+        is_python_word = first.text in _PYTHON_STATEMENTS and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")
+        if is_python_word or first.text == "@":  # a decorator
             hint = _PYTHON_STATEMENTS.get(first.text, PACKAGE)
             raise self._error(f"a program cannot contain '{first.text}'", first.span, hint)
         tokens = without_prefixes(tokens, self.source)
@@ -264,10 +263,11 @@ class _Reader:
         """Return the tree of a statement, after ``f`` with a text became a format string, and ``lambda`` a word of its own."""
         prepared: list[Syntax] = []
         for i, token in enumerate(tokens):
-            before = prepared[-1] if prepared else None
-            if token.kind == "STRING" and before is not None and before.text in ("f", "F") and before.span[1] == token.span[0]:
-                prepared[-1] = new_token("FORMAT_STRING", before.text + token.text, (before.span[0], token.span[1]))
-                prepared[-1].children = parse_fields(prepared[-1], self.source, self._field)
+            letter = prepared[-1] if prepared and prepared[-1].text in ("f", "F") else None
+            if token.kind == "STRING" and letter is not None and letter.span[1] == token.span[0]:
+                format_string = new_token("FORMAT_STRING", letter.text + token.text, (letter.span[0], token.span[1]))
+                format_string.children = parse_fields(format_string, self.source, self._field)
+                prepared[-1] = format_string
             elif token.text == "lambda" and _is_lambda(tokens, i):
                 prepared.append(new_token("LAMBDA", token.text, token.span))
             else:
@@ -294,14 +294,14 @@ def _is_lambda(tokens: Sequence[Syntax], i: int) -> bool:
 def _statement_tokens(tokens: Sequence[Syntax]) -> Iterator[tuple[list[Syntax], bool]]:
     """Yield the tokens between two separators, followed by ``$END``, and whether they are the first ones on their line."""
     part: list[Syntax] = []
-    begins = True
-    for one in tokens:
-        if one.kind not in ("_SEPARATOR", "$END"):
-            part.append(one)
+    begins_line = True
+    for token in tokens:
+        if token.kind not in ("_SEPARATOR", "$END"):
+            part.append(token)
             continue
         if part:
             end = part[-1].span[1]
-            yield [*part, new_token("$END", "", (end, end))], begins
-            begins = False
+            yield [*part, new_token("$END", "", (end, end))], begins_line
+            begins_line = False
         part = []
-        begins = begins or one.text == "\n"
+        begins_line = begins_line or token.text == "\n"

@@ -33,11 +33,12 @@ class Transcript(CommandResult):
 
     def records(self) -> list[Record]:
         """Return a record for each tensor and each value, with its line number; a value has ``None`` in the other columns."""
-        return [
-            {"line": step["line"], **{column: row.get(column) for column in COLUMNS}}
-            for step in self.steps
-            for row in step.get("tensors", [{"expression": step["statement"], "value": step.get("value")}])
-        ]
+        records = []
+        for step in self.steps:
+            row_of_value = {"expression": step["statement"], "value": step.get("value")}
+            for row in step.get("tensors", [row_of_value]):
+                records.append({"line": step["line"], **{column: row.get(column) for column in COLUMNS}})
+        return records
 
 
 def record(source: str, shown: StatementOutput) -> Record:
