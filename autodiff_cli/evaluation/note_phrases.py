@@ -70,11 +70,11 @@ def call_text(step: Step, source: str) -> str:
 
 def argument_trees(step: Step) -> list[Syntax]:
     """Return the trees of the arguments of a step; the list is empty if the tree does not have one node for each argument."""
-    trees = _operand_trees(step.tree)
+    trees = operand_trees(step.tree)
     return trees if len(trees) == len(step.inputs) else []
 
 
-def _operand_trees(node: Syntax) -> list[Syntax]:
+def operand_trees(node: Syntax) -> list[Syntax]:
     """Return the trees of the operands of an operation, in the order of the arguments of its function."""
     children = node.children
     if node.kind in ("call", "method"):

@@ -19,7 +19,7 @@ _LONGEST = 300
 
 def multiplied_out(result: Explanation) -> dict[str, Syntax]:
     """Return the gradients as formulas, by variable; those without a formula that gives their numbers are left out."""
-    if result.sweep is None or not np.all(result.sweep.start == 1):
+    if result.sweep is None or not np.all(result.sweep.start == 1):  # another initial gradient has no name
         return {}
     values = {line.name: line.value for line in result.forward}
     shapes = {name: np.shape(value) for name, value in values.items() if value is not None}
@@ -28,8 +28,10 @@ def multiplied_out(result: Explanation) -> dict[str, Syntax]:
     formulas: dict[str, Syntax] = {}
     for gradient in result.sweep.accumulated:
         chain = chains.get(gradient.name)
-        formula = None if chain is None else filled_in(_with_ones(chain, np.shape(gradient.value), shapes), unnamed)
-        if formula is not None and _size(formula) <= _LONGEST and holds(formula, values, gradient.value):
+        if chain is None:
+            continue
+        formula = filled_in(_with_ones(chain, np.shape(gradient.value), shapes), unnamed)
+        if _size(formula) <= _LONGEST and holds(formula, values, gradient.value):
             formulas[gradient.name] = formula
     return formulas
 
@@ -41,7 +43,8 @@ def _chains(output: str, steps: Iterable[ExplainedStep], shapes: Mapping[str, Sh
         for part in step.contributions:
             chain = _downstream(chains.get(step.names[0]), step, part, shapes)
             before = chains.get(part.to)
-            if part.before is not None and chain is not None:
+            is_first = part.before is None
+            if chain is not None and not is_first:
                 chain = None if before is None else new_tree("add", before, chain)
             chains[part.to] = chain
     return chains
@@ -65,17 +68,18 @@ def _downstream(
 
     ``upstream`` is the formula of the gradient of its output, or ``None``; ``shapes`` contains the shapes of tensors by name.
     """
-    shape = np.shape(step.gradients[0])
     if upstream is None or len(step.names) > 1:
         return None
-    if part.local is not None:
+    shape = np.shape(step.gradients[0])
+    if part.local is None:  # the formula is the rule itself
         if part.formula is None:
-            return None
-        chain = part.formula if number_of(upstream) == 1 else product(upstream, part.formula)
-        return call_tree("sum", _with_ones(chain, shape, shapes)) if part.is_broadcast and np.shape(part.value) == () else chain
-    if part.formula is not None:
+            return _by_operation(upstream, step.operation, part, shapes)
         return filled_in(part.formula, {ARRIVING: _with_ones(upstream, shape, shapes)})
-    return _by_operation(upstream, step.operation, part, shapes)
+    if part.formula is None:
+        return None
+    chain = part.formula if number_of(upstream) == 1 else product(upstream, part.formula)
+    is_sum = part.is_broadcast and np.shape(part.value) == ()
+    return call_tree("sum", _with_ones(chain, shape, shapes)) if is_sum else chain
 
 
 def _by_operation(upstream: Syntax, operation: Syntax, part: CotangentContribution, shapes: Mapping[str, Shape]) -> Syntax | None:
@@ -86,7 +90,8 @@ def _by_operation(upstream: Syntax, operation: Syntax, part: CotangentContributi
         return upstream if name == "sum" else new_tree("div", upstream, number(np.size(part.value)))
     if name == "matmul":  # of two vectors: each receives the other; x @ x contributes twice, first by its first place
         first, second = operation.children
-        return product(upstream, second if unparse(first) == part.to and part.place != 2 else first)
+        is_for_first = unparse(first) == part.to and part.place != 2
+        return product(upstream, second if is_for_first else first)
     if name == "logsumexp" and not has_dim:
         return product(upstream, call_tree("softmax", name_tree(part.to)))
     if name == "trace":

@@ -27,14 +27,19 @@ def page(style: str, result: Explanation, precision: int) -> str:
     """Return the whole page in the style ``markdown`` or ``latex``."""
     writer = Page(precision) if style == "markdown" else _LatexPage(precision)
     writer.write(result)
-    end = [r"\end{document}"] if style == "latex" else []
-    return "\n".join([*writer.lines, *end]).rstrip("\n") + "\n"
+    return "\n".join([*writer.lines, *writer.end]).rstrip("\n") + "\n"
 
 
 class Page:
-    """A Markdown page.  Subclasses write the parts of the page in other formats; ``none`` is the text of a missing gradient."""
+    """A Markdown page.  Subclasses write the parts of the page in other formats.
+
+    Attributes:
+        none: the text of a missing gradient.
+        end: the last lines of the page.
+    """
 
     none = "None"
+    end: Sequence[str] = ()
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
@@ -50,10 +55,7 @@ class Page:
             self.paragraph("The output does not depend on a variable through recorded operations.")
             return
         self.heading("Backward")
-        start = self.math(f"{self.notation.derivative(result.symbol, result.output)} = {self.notation.number(result.sweep.start)}")
-        named = f"{self.name(result.symbol)} is the result, {self.name(result.output)}. "
-        self.paragraph(f"{named if result.symbol != result.output else ''}The backward pass starts with {start}. {_LEGEND}")
-        self.sweep(result.sweep)
+        self.sweep(result.sweep, result.output)
         self.heading(f"Accumulated in {self.code('.grad')}")
         gradients = result.sweep.accumulated
         self.equations([accumulated(self.grad_of(g.name), result.symbol, g, self.notation, self.none) for g in gradients])
@@ -62,8 +64,13 @@ class Page:
             self.heading("The chain rule multiplied out")
             self.equations([EquationText(left, [self.notation.formula(chain)]) for left, chain in chains])
 
-    def sweep(self, sweep: Sweep) -> None:
-        """Write the steps of the backward pass; of many, only the first and the last ones."""
+    def sweep(self, sweep: Sweep, output: str) -> None:
+        """Write the start of the backward pass at the tensor ``output``, and the steps; of many, only the first and last ones."""
+        start = self.math(f"{self.notation.derivative(sweep.target, output)} = {self.notation.number(sweep.start)}")
+        text = f"The backward pass starts with {start}. {_LEGEND}"
+        if sweep.target != output:
+            text = f"{self.name(sweep.target)} is the result, {self.name(output)}. {text}"
+        self.paragraph(text)
         for item in abbreviated([*enumerate(sweep.steps, 1)], _MOST_STEPS):
             if isinstance(item, int):
                 self.paragraph(f"... {plural(item, 'more step')} ...")
@@ -139,6 +146,7 @@ class _LatexPage(Page):
     """
 
     none = r"\texttt{None}"
+    end = (r"\end{document}",)
 
     def opening(self, result: Explanation) -> None:
         """Write the preamble, and the formula with the values of its variables; choose the letter of unnamed tensors."""

@@ -84,8 +84,8 @@ class _Explainer:
         if evaluation.differentiable and self.leaves:
             gradients, visits = self.backward()
             result.grad |= gradients
-            lines = {line.node: line.operation for line in result.forward if line.node is not None}
-            result.sweep = self.sweep(result, visits, lines)
+            shown_operations = {line.node: line.operation for line in result.forward if line.node is not None}
+            result.sweep = self.sweep(result, visits, shown_operations)
             chains = multiplied_out(result)
             for gradient in result.sweep.accumulated:
                 gradient.chain = chains.get(gradient.name)
@@ -96,8 +96,9 @@ class _Explainer:
         evaluator = self.evaluation.evaluator
         used = {*evaluator.names, *evaluator.functions, *self.evaluation.leaves}
         name = self.names.of_tensor(self.evaluation.output)
-        letters = [text for text in ("z", "w", "out", "result") if text not in used]
-        return letters[0] if name.startswith("%") and letters else name
+        free = [letter for letter in ("z", "w", "out", "result") if letter not in used]
+        is_unnamed = name.startswith("%")
+        return free[0] if is_unnamed and free else name
 
     def backward(self) -> tuple[dict[str, Array], list[Visit]]:
         """Run the backward pass; return the gradient of each variable that has one, and the visits of nodes."""
@@ -113,9 +114,10 @@ class _Explainer:
         sweep = Sweep(result.symbol, np.ones(output.shape, output.dtype)[()] if start is None else start._data)
         steps = Steps(self.names, self.evaluation.evaluator.functions, operations)
         sweep.steps = [steps.step(visit) for visit in visits]
-        parts: dict[str, list[tuple[str, Array]]] = {
-            name: [("", sweep.start)] if leaf is output else [] for name, leaf in self.leaves.items()
-        }
+        parts: dict[str, list[tuple[str, Array]]] = {name: [] for name in self.leaves}
+        for name, leaf in self.leaves.items():
+            if leaf is output:
+                parts[name].append(("", sweep.start))  # from no other tensor
         for step in sweep.steps:
             for contribution in step.contributions:
                 if contribution.to_leaf and contribution.to in parts:

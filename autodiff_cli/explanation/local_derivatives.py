@@ -65,13 +65,15 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormul
         return {name: primitive.partial(name) for name in by}
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""
     text = _OTHERS.get(node_name, _OTHERS.get(primitive.name, declared))
-    only = re.match(r"by (\w+): ", text)
-    if only:
-        return {only[1]: _formula(text[only.end() :], primitive)} if only[1] in by else {}
+    for_one = re.fullmatch(r"by (\w+): (.*)", text)
+    if for_one:
+        name, part = for_one.groups()
+        return {name: _formula(part, primitive)} if name in by else {}
     abbreviation = _WITH_BEFORE.fullmatch(text) or _WITH_AFTER.fullmatch(text)
     if abbreviation:
         text = re.sub(rf"\b{abbreviation['name']}\b", f"({abbreviation['meaning']})", abbreviation["formula"])
-    return {name: _formula(part, primitive) for name, part in _by_parameter(text, by, primitive).items() if part}
+    parts = _by_parameter(text, by, primitive)
+    return {name: _formula(part, primitive) for name, part in parts.items() if part}
 
 
 def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, str]:
@@ -85,7 +87,8 @@ def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, s
     tensors = FUNCTIONS[primitive.name].tensors if primitive.name in FUNCTIONS else ()
     if len(parts) == len(tensors):
         return {name: part for name, part in zip(tensors, parts, strict=True) if name in by}
-    return {by[0]: text} if len(parts) == 1 or len(by) == 1 else {}
+    is_one_formula = len(parts) == 1 or len(by) == 1  # prose may contain commas
+    return {by[0]: text} if is_one_formula else {}
 
 
 def _formula(text: str, primitive: Primitive) -> DerivativeFormula:
@@ -115,7 +118,7 @@ def holds(tree: Syntax, values: Mapping[str, Any], local: Array) -> bool:
             expected = np.asarray(local, np.float64)
             tolerance = 1e-4 if np.asarray(local).dtype.itemsize < 8 else 1e-7  # half of the digits of float32 or float64
             return bool(np.all(np.isclose(computed, expected, rtol=tolerance, atol=1e-300, equal_nan=True)))  # 0 is near 1e-301
-    except (AutodiffError, ValueError):
+    except (AutodiffError, ValueError):  # the formula does not suit the arguments, or has another shape
         return False
 
 
@@ -163,10 +166,11 @@ def _shorter(tree: Syntax) -> Syntax:
     if first is not None and second is not None:
         folded = _folded(tree.kind, first, second)
         return tree if folded is None else number(folded)
-    row = exact(tree.kind, pattern(first), pattern(second))
-    replacement = None if row is None else row[1]
-    if replacement is not None and not isinstance(replacement, tuple):  # an operand, ``x`` or ``y``, or a number
-        return parts["xy".index(replacement)] if isinstance(replacement, str) else number(replacement)
+    _patterns, replacement = exact(tree.kind, pattern(first), pattern(second)) or (None, None)
+    if isinstance(replacement, str):  # the operand ``x`` or ``y``
+        return parts["xy".index(replacement)]
+    if replacement is not None and not isinstance(replacement, tuple):
+        return number(replacement)
     # x + 0 = x and x*0 = 0 do not hold for all floats, but they make a formula easier to read.
     if tree.kind == "add" and 0 in numbers:
         return parts[1 if first == 0 else 0]

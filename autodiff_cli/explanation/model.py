@@ -245,16 +245,12 @@ class Explanation(DerivativeResult):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record for each contribution, in the order of the backward pass."""
-        return [
-            {
-                "of": self.symbol,
-                "step": k,
-                "name": ", ".join(step.names),
-                "operation": unparse(step.operation),
-                "grad_fn": step.grad_fn,
-                "gradient": plain(step.gradients[0]) if len(step.gradients) == 1 else [plain(g) for g in step.gradients],
-                **{key: value for key, value in contribution.to_dict().items() if key not in ("broadcast", "untaken")},
-            }
-            for k, step in enumerate([] if self.sweep is None else self.sweep.steps, 1)
-            for contribution in step.contributions
-        ]
+        records: list[dict[str, object]] = []
+        for k, step in enumerate([] if self.sweep is None else self.sweep.steps, 1):
+            columns = {**step.to_dict(), "name": ", ".join(step.names)}
+            del columns["contributions"]
+            for contribution in step.contributions:
+                numbers = contribution.to_dict()
+                del numbers["broadcast"], numbers["untaken"]
+                records.append({"of": self.symbol, "step": k, **columns, **numbers})
+        return records

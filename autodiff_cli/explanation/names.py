@@ -126,12 +126,13 @@ class TensorNames:
     def name_inside(self, nodes: Iterable[Node]) -> dict[str, list[tuple[str, Node]]]:
         """Name the nodes inside functions among all nodes, in recorded order; return them by the name of the function's result."""
         results = sorted((row.tensor._edge[0].sequence_nr, row.name) for row in self.rows if row.tensor._edge is not None)
-        numbers = [sequence for sequence, _ in results]
+        numbers = [sequence_nr for sequence_nr, _ in results]
         named = {edge[0] for edge in self._of_edge}
         inside: dict[str, list[tuple[str, Node]]] = {}
         for node in nodes:
             if node not in named:  # it belongs to the function whose result was recorded next, or to the last one
-                _, owner = results[min(bisect_left(numbers, node.sequence_nr), len(results) - 1)]
+                following = bisect_left(numbers, node.sequence_nr)
+                _, owner = results[min(following, len(results) - 1)]
                 members = inside.setdefault(owner, [])
                 members.append((self.name(node, f"{owner}.{len(members) + 1}"), node))
         return inside

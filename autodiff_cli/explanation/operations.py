@@ -14,13 +14,13 @@ from autodiff_cli.autograd.node import Edge, Node, leaf_edge
 from autodiff_cli.autograd.primitives.primitive import PRIMITIVES, Primitive
 from autodiff_cli.autograd.saved.packing import holds_packed
 from autodiff_cli.autograd.tensor import Tensor, root_of
-from autodiff_cli.evaluation import note_phrases
+from autodiff_cli.evaluation.note_phrases import operand_trees
 from autodiff_cli.evaluation.trace import Step, raw
 from autodiff_cli.explanation.local_derivatives import number
 from autodiff_cli.explanation.model import ForwardLine
 from autodiff_cli.explanation.names import TensorNames
 from autodiff_cli.language.operators import OPERATORS
-from autodiff_cli.language.tree import Syntax, arguments, binding, call_tree, keyword_tree, name_tree, new_tree
+from autodiff_cli.language.tree import Syntax, binding, call_tree, keyword_tree, name_tree, new_tree
 
 UNKNOWN = "constant"
 """The placeholder for an operand that was not saved."""
@@ -44,15 +44,19 @@ class NodeOperations:
             if isinstance(value, Tensor):
                 self.names.keep_tensor(value)
         for node in nodes:
-            primitive = node.primitive
-            if primitive is None or self.names.value((node, 0)) is not None:
-                continue
-            arguments = self.arguments(node)
-            if all(arguments.get(key) is not None for key in primitive.parameters):
-                with np.errstate(all="ignore"):
-                    result = primitive.forward(*[raw(arguments[key]) for key in primitive.parameters])
-                if np.shape(result) == node._shape:
-                    self.names.keep((node, 0), result)
+            if self.names.value((node, 0)) is None:
+                value = self._recomputed(node)
+                if value is not None:
+                    self.names.keep((node, 0), value)
+
+    def _recomputed(self, node: Node) -> Any:
+        """Return the value of a node, computed from its arguments; ``None`` if some are unknown, or the shape is another one."""
+        primitive, arguments = node.primitive, self.arguments(node)
+        if primitive is None or any(arguments.get(key) is None for key in primitive.parameters):
+            return None
+        with np.errstate(all="ignore"):
+            value = primitive.forward(*[raw(arguments[key]) for key in primitive.parameters])
+        return value if np.shape(value) == node._shape else None
 
     def forward(self, nodes: Sequence[Node]) -> list[ForwardLine]:
         """Return the lines of the program, and of the operations inside its functions among all nodes, in recorded order."""
@@ -79,18 +83,20 @@ class NodeOperations:
             return tree
         trees, values = _operand_trees(step), _flat(step)
         if tree.kind in ("index", "attribute"):
-            values = values[:1]
+            values = values[:1]  # without the positions
         if len(trees) != len(values):
             return tree
-        names = {}
-        for part, value in zip(trees, values, strict=True):
-            name = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
-            is_constant = isinstance(value, (int, float)) and not isinstance(value, bool) and part.kind == "name"
-            if name:
-                names[id(part)] = name_tree(name)
-            elif is_constant and part.children[0].text not in ("pi", "e", "inf", "nan"):
-                names[id(part)] = number(float(value))
-        return replaced(tree, names, 4)  # an operand is at most 4 levels deep: call, arguments, keyword or list, item
+        operands = {id(part): self._operand(part, value) for part, value in zip(trees, values, strict=True)}
+        return replaced(tree, operands, 4)  # an operand is at most 4 levels deep: call, arguments, keyword or list, item
+
+    def _operand(self, tree: Syntax, value: Any) -> Syntax:
+        """Return the operand ``tree`` as the name of its tensor, or a name of a number as the number; keep any other operand."""
+        name = self.names.of_tensor(value) if isinstance(value, Tensor) else ""
+        if name:
+            return name_tree(name)
+        is_variable = tree.kind == "name" and tree.children[0].text not in ("pi", "e", "inf", "nan")
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number(float(value)) if is_number and is_variable else tree
 
     # Operations of nodes
 
@@ -111,11 +117,11 @@ class NodeOperations:
         edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))
         operands: dict[str, tuple[Syntax, Any]] = {}
         for i, parameter in enumerate(primitive.parameters):
-            edge = edges.get(i)
+            edge, saved_value = edges.get(i), saved_values.get(parameter)
             if edge is not None:
                 operands[parameter] = name_tree(self.names.of_edge(edge) or UNKNOWN), self.names.value(edge)
-            elif saved_values.get(parameter) is not None:
-                operands[parameter] = self.constant(saved_values[parameter]), saved_values[parameter]
+            elif saved_value is not None:
+                operands[parameter] = self.constant(saved_value), saved_value
             elif parameter in program_values:
                 operands[parameter] = self.constant(program_values[parameter]), raw(program_values[parameter])
             elif i < primitive.arity:
@@ -173,19 +179,29 @@ class NodeOperations:
         if primitive.notation is not None and len(operands) == len(primitive.parameters):
             tree: Syntax = primitive.notation([operands[key] for key in primitive.parameters])
             return tree
+        operator_tree = self._of_operator(node, primitive, operands)
+        if operator_tree is not None:
+            return operator_tree
+        known = [key for key in primitive.parameters if key in operands]
+        tensors = [operands[key] for key in known if key in primitive.parameters[: primitive.arity]]
+        statics = [keyword_tree(key, operands[key]) for key in known if key in primitive.parameters[primitive.arity :]]
+        return call_tree(primitive.name.removesuffix("_"), *tensors, *statics)
+
+    def _of_operator(self, node: Node, primitive: Primitive, operands: Mapping[str, Syntax]) -> Syntax | None:
+        """Return the operation of a node that is written with an operator; ``None`` for another operation."""
         if primitive.name == "rsub":
             return new_tree("sub", operands.get("y", self._rest(node)), operands["x"])
         if primitive.name == "pow" and primitive.arity == 1:
             x, constant = operands["x"], operands.get("y", name_tree(UNKNOWN))
-            return new_tree("pow", constant, x) if type(node).__name__ == "PowBackward2" else new_tree("pow", x, constant)
-        parts = [operands[key] for key in primitive.parameters[: primitive.arity] if key in operands]
-        if primitive.name in ("add", "sub"):
-            parts = [self._rest(node) if is_unknown(part) else part for part in parts]
+            is_exponential = type(node).__name__ == "PowBackward2"
+            return new_tree("pow", constant, x) if is_exponential else new_tree("pow", x, constant)
         kind = "matmul" if primitive.name in _PRODUCTS else primitive.name
-        if kind in OPERATORS and len(parts) == primitive.arity:
-            return new_tree(kind, *parts)
-        statics = [keyword_tree(key, operands[key]) for key in primitive.parameters[primitive.arity :] if key in operands]
-        return call_tree(primitive.name.removesuffix("_"), *parts, *statics)
+        parts = [operands[key] for key in primitive.parameters[: primitive.arity] if key in operands]
+        if kind not in OPERATORS or len(parts) != primitive.arity:
+            return None
+        if kind in ("add", "sub"):
+            parts = [self._rest(node) if is_unknown(part) else part for part in parts]
+        return new_tree(kind, *parts)
 
     def _rest(self, node: Node) -> Syntax:
         """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""
@@ -232,13 +248,7 @@ def _edge(value: object) -> Edge | None:
 
 def _operand_trees(step: Step) -> Sequence[Syntax]:
     """Return the operands of a step as the program writes them; the items of a list if it is the only operand, as in ``stack``."""
-    tree, trees = step.tree, note_phrases.argument_trees(step)
-    if tree.kind in ("index", "attribute"):
-        trees = tree.children[:1]
-    elif tree.kind == "comparison" and len(tree.children) == 3:
-        trees = tree.children[::2]
-    elif not trees and tree.kind in ("call", "list"):
-        trees = tree.children if tree.kind == "list" else arguments(tree)
+    trees = operand_trees(step.tree)
     is_list = len(trees) == 1 and trees[0].kind == "list" and isinstance(next(iter(step.inputs), None), (list, tuple))
     return trees[0].children if is_list else trees
 

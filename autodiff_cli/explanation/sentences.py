@@ -139,10 +139,12 @@ def _contribution(target: str, step: ExplainedStep, part: CotangentContribution,
     upstream_is_one = step.names[0] == target and np.all(step.gradients[0] == 1)
     formula = [notation.formula(part.formula, notation.derivative(target, step.names[0]))] if part.formula else []
     result = EquationText(total, [*formula, value], adds=part.before is not None)
-    if part.local is not None and upstream_is_one and not (part.is_broadcast or part.place or part.words):
+    said: list[Sentence]
+    if part.local is None:  # the rule does not multiply by a local derivative
+        said = [result] if formula else [part.words or "", result]
+    elif upstream_is_one and not (part.is_broadcast or part.place or part.words):
         return [result]  # the local derivative times 1
-    said: list[Sentence] = [result] if formula else [part.words or "", result]
-    if part.local is not None:
+    else:
         said = _product(target, step, part, notation)
     if part.before is not None:
         with np.errstate(all="ignore"):  # inf - inf
@@ -153,7 +155,8 @@ def _contribution(target: str, step: ExplainedStep, part: CotangentContribution,
 def _product(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
     """Return the sentences about a local derivative, and about its product with the upstream gradient."""
     total, value = notation.derivative(target, part.to), notation.number(part.value)
-    local, number = notation.derivative(step.names[0], part.to), notation.number(_alike(np.asarray(part.local)))
+    local = notation.derivative(step.names[0], part.to)
+    number = notation.number(_first_if_equal(np.asarray(part.local)))
     formula = [notation.formula(part.formula)] if part.formula else []
     remark = f"for the {_nth(part.place)} `{part.to}`" if part.place else ""
     said: list[Sentence] = [EquationText(local, [*formula, number], remark=remark)]
@@ -175,7 +178,7 @@ def _nth(place: int) -> str:
     return FIRST_TIMES[place - 1] if place <= len(FIRST_TIMES) else f"{place}th"
 
 
-def _alike(value: Array) -> Array:
+def _first_if_equal(value: Array) -> Array:
     """Return the first element if all elements of an array are equal, else the array."""
     return value.flat[0] if value.size and np.all(value == value.flat[0]) else value
 
@@ -187,11 +190,13 @@ def _factor(text: str) -> str:
 
 def broadcast_text(part: CotangentContribution) -> str:
     """Return the sentence on an input that was broadcast, with the dimensions over which its gradient is summed."""
-    shape, to = list(np.shape(part.value)), list(np.shape(part.part))
-    said = f"`{part.to}` was broadcast {f'from {shape} ' if shape else ''}to {to}"
+    shape = list(np.shape(part.value))
+    source = f"from {shape} " if shape else ""
+    sentence = f"`{part.to}` was broadcast {source}to {list(np.shape(part.part))}"
     if not part.summed:
-        return said
-    return f"{said}: its gradient is summed over dimension{'s' * (len(part.summed) > 1)} {listed(map(str, part.summed))}"
+        return sentence
+    dimensions = "dimensions" if len(part.summed) > 1 else "dimension"
+    return f"{sentence}: its gradient is summed over {dimensions} {listed(map(str, part.summed))}"
 
 
 def _sum(values: Sequence[Array], notation: Plain) -> str:
@@ -208,7 +213,9 @@ def accumulated(left: str, target: str, gradient: AccumulatedGradient, notation:
     """Return the gradient of a variable of ``target`` as the sum of its contributions, or as ``none`` if there are none."""
     if not gradient.parts:
         return EquationText(left, [none], remark=f"no gradient arrives: `{target}` does not depend on `{gradient.name}`")
-    names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]
-    through = plural(len(names), "tensor") if len(names) > MOST_PARTS else listed(names) if names else ""
+    sources = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]
+    remark = ""
+    if sources:
+        remark = f"through {plural(len(sources), 'tensor') if len(sources) > MOST_PARTS else listed(sources)}"
     values = [value for _, value in gradient.parts]
-    return EquationText(left, [_sum(values, notation), notation.number(gradient.value)], remark=through and f"through {through}")
+    return EquationText(left, [_sum(values, notation), notation.number(gradient.value)], remark=remark)

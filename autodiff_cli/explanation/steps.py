@@ -43,10 +43,10 @@ class Steps:
     def step(self, visit: Visit) -> ExplainedStep:
         """Return the next step of the pass; the node must still have its saved values."""
         node = visit.node
-        outputs = [(self.names.of_edge((node, i)), g._data) for i, g in enumerate(visit.gradients) if g is not None]
+        names = [self.names.of_edge((node, i)) for i, gradient in enumerate(visit.gradients) if gradient is not None]
+        gradients = [gradient._data for gradient in visit.gradients if gradient is not None]
         operation = self.shown_operations.get(node) or self.operations.of_node(node)
-        step = ExplainedStep([n for n, _ in outputs], operation, type(node).__name__, [g for _, g in outputs])
-        step.selects = node.selects
+        step = ExplainedStep(names, operation, type(node).__name__, gradients, selects=node.selects)
         for i, (edge, part) in enumerate(zip(node._edges, visit.parts, strict=False)):
             if edge is not None and part is not None:
                 contribution = self._contribution(visit, i, edge, part._data)
@@ -56,18 +56,13 @@ class Steps:
 
     def _contribution(self, visit: Visit, i: int, edge: Edge, part: Array) -> CotangentContribution:
         """Return the contribution of a node to the gradient of its ``i``-th input, with the formula or the rule in words."""
-        node, primitive = visit.node, visit.node.primitive
-        target: Any = edge[0]
-        shape, dtype = (target._shape, target._dtype) if target._outputs == 1 else (target._shape[edge[1]], target._dtype[edge[1]])
+        node = visit.node
         same_tensor = [k for k, other in enumerate(node._edges) if other is not None and tuple(other) == tuple(edge)]
         place = same_tensor.index(i) + 1 if len(same_tensor) > 1 else None
-        value = fit(part, shape, dtype)
+        value = fit(part, *_shape_and_dtype(edge))
         contribution = CotangentContribution(self.names.of_edge(edge), place, part, value, self._arrived.get(edge))
-        contribution.to_leaf = not edge[0].sequence_nr
-        formula = None
-        if primitive is not None and not primitive.of_sequence:
-            parameter = primitive.parameters[primitive.differentiable_args[i]]
-            formula = local_derivatives.formulas(primitive, type(node).__name__).get(parameter)
+        contribution.to_leaf = not edge[0].sequence_nr  # only leaves have the number 0
+        formula = _declared_formula(node, i)
         local = self._factor(visit, i, part)
         if local is None:
             self._fill_in_rule(contribution, visit, i, formula)
@@ -82,22 +77,26 @@ class Steps:
         node, gradient = visit.node, visit.gradients[0]
         has_shape = np.shape(part) == node._shape
         is_elementwise = node.primitive.elementwise if node.primitive is not None else has_shape
-        if len(visit.gradients) != 1 or gradient is None or not (is_elementwise or (has_shape and node._shape == ())):
+        may_multiply = is_elementwise or (has_shape and node._shape == ())
+        if len(visit.gradients) != 1 or gradient is None or not may_multiply:
             return None
         local = self._local_derivative(node, i, gradient._data, np.asarray(part))
-        return local if local is not None and np.all(_is_product(visit, local, part) | (np.asarray(part) == 0)) else None
+        if local is None:
+            return None
+        return local if np.all(_is_product(visit, local, part) | (np.asarray(part) == 0)) else None
 
     def _fill_in_derivative(self, part: CotangentContribution, node: Node, i: int, formula: DerivativeFormula | None) -> None:
         """Set the formula of the local derivative, and the words: the convention at a kink, or a derivative that is prose."""
-        arguments, local = self.operations.arguments(node), part.local
+        primitive, arguments, local = node.primitive, self.operations.arguments(node), part.local
         assert local is not None
-        if node.primitive is None:
+        if primitive is None:
             part.formula = self._declared(node, i, local)
         elif isinstance(formula, Syntax) and local_derivatives.holds(formula, arguments, local):
             part.formula = _complete(filled_in(formula, self.operations.operands(node)))
         part.words = local_derivatives.convention(node, arguments)
-        if node.primitive is not None and node.primitive.partial is not None and isinstance(formula, str):
-            part.words, part.is_convention = formula, False
+        has_prose = primitive is not None and primitive.partial is not None and isinstance(formula, str)
+        if has_prose:
+            part.words, part.is_convention = str(formula), False
 
     def _runs_again(self, node: Node) -> bool:
         """Return whether the rule of a node may run once more: a method or a hook of a Python program may not."""
@@ -120,12 +119,13 @@ class Steps:
         function = self._function(node)
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
             return None
-        tree, values = function.partials[i], dict(zip(function.parameters, step.arguments, strict=True))
+        derivative = function.partials[i]
+        values = dict(zip(function.parameters, step.arguments, strict=True))
         operands = {key: self.operations.constant(value) for key, value in values.items()}
-        return _complete(filled_in(tree, operands)) if local_derivatives.holds(tree, values, local) else None
+        return _complete(filled_in(derivative, operands)) if local_derivatives.holds(derivative, values, local) else None
 
     def _fill_in_rule(self, part: CotangentContribution, visit: Visit, i: int, formula: DerivativeFormula | None) -> None:
-        """Set the VJP rule, in words or as a formula that contains the upstream gradient."""
+        """Set the VJP rule: as a formula that contains the upstream gradient, or else in words."""
         node = visit.node
         if node.primitive is None and len(visit.gradients) == 1 and node._outputs == 1 and self._runs_again(node):
             derivative = self._declared(node, i, _partial(node, i))
@@ -135,15 +135,35 @@ class Steps:
         part.words = in_words(node, part.to)
         if part.words is not None:
             return
-        trees = self.operations.operands(node)
-        names = names_in(formula) if isinstance(formula, Syntax) else set()
-        if isinstance(formula, Syntax) and GRADIENT in names and names <= {GRADIENT, *trees}:
-            part.formula = _complete(filled_in(formula, {**trees, GRADIENT: name_tree(ARRIVING)}))
-            if part.formula is not None:
-                return
-        text = unparse(formula) if isinstance(formula, Syntax) else formula or ""
-        words = local_derivatives.renamed(text, {key: unparse(tree) for key, tree in trees.items()})
-        part.words = words or f"the VJP rule of {type(node).__name__}"
+        operands = self.operations.operands(node)
+        part.formula = _rule_formula(formula, operands)
+        if part.formula is None:
+            text = unparse(formula) if isinstance(formula, Syntax) else formula or ""
+            declared = local_derivatives.renamed(text, {key: unparse(tree) for key, tree in operands.items()})
+            part.words = declared or f"the VJP rule of {type(node).__name__}"
+
+
+def _shape_and_dtype(edge: Edge) -> tuple[Any, Any]:
+    """Return the shape and the element type of the tensor behind an edge, one of the outputs of a node."""
+    node, i = edge
+    return (node._shape, node._dtype) if node._outputs == 1 else (node._shape[i], node._dtype[i])
+
+
+def _declared_formula(node: Node, i: int) -> DerivativeFormula | None:
+    """Return the declared derivative of a node with respect to its ``i``-th input; ``None`` without one."""
+    primitive = node.primitive
+    if primitive is None or primitive.of_sequence:
+        return None
+    parameter = primitive.parameters[primitive.differentiable_args[i]]
+    return local_derivatives.formulas(primitive, type(node).__name__).get(parameter)
+
+
+def _rule_formula(formula: DerivativeFormula | None, operands: Mapping[str, Syntax]) -> Syntax | None:
+    """Return a declared VJP rule with its operands; ``None`` for a local derivative or words, and if an operand is unknown."""
+    if not isinstance(formula, Syntax) or GRADIENT not in names_in(formula):
+        return None
+    trees = {**operands, GRADIENT: name_tree(ARRIVING)}
+    return _complete(filled_in(formula, trees)) if names_in(formula) <= trees.keys() else None
 
 
 def _is_product(visit: Visit, local: Array, part: Array) -> Array:
@@ -206,7 +226,7 @@ def in_words(node: Node, to: str) -> str | None:
     """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
-    edge = next((edge for edge in node._edges if edge is not None), None)
-    shape: Any = () if edge is None or edge[0]._outputs != 1 else edge[0]._shape  # of the first differentiable input
+    first_input = next((edge[0] for edge in node._edges if edge is not None), None)
+    shape: Any = () if first_input is None or first_input._outputs != 1 else first_input._shape
     elements_of_mean = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)  # a result without elements has a mean of all
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=elements_of_mean)

@@ -79,7 +79,9 @@ def _headline(result: Explanation, notation: Plain, width: int) -> list[Text]:
         return [Text(text, "bold").append(on_one_line if at else "", "dim")]
     if len(text) > MOST_LINES * width:
         half = (MOST_LINES * width - len(" ... ") - width) // 2  # unbroken words may waste up to one line
-        text = f"{text[:half].rpartition(' ')[0] or text[:half]} ... {text[-half:].partition(' ')[2] or text[-half:]}"
+        beginning = text[:half].rpartition(" ")[0] or text[:half]  # whole words, if there are any
+        end = text[-half:].partition(" ")[2] or text[-half:]
+        text = f"{beginning} ... {end}"
     lines = [Text(line, "bold") for line in wrap(text, width, break_on_hyphens=False)]
     return [*lines, *_paragraph(f"at {at}" if at else "", width)]
 
@@ -100,7 +102,8 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
             rows.append(more_rows(line))
             continue
         text = unparse(line.operation)
-        operation = Text(text, "dim" if line.node is None and text == line.name else "")
+        is_leaf = line.node is None and text == line.name
+        operation = Text(text, "dim" if is_leaf else "")
         if line.name in functions:
             operation.append(f"  that is {line.expression}", "dim")
         value = Text("" if line.value is None else human(unsigned_zeros(line.value), precision))
@@ -122,7 +125,7 @@ def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> T
 def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
     """Return the lines of sentences and equations, whose equals signs are aligned."""
     equations = [sentence for sentence in said if isinstance(sentence, EquationText)]
-    left = max(len(equation.left) + equation.adds for equation in equations)
+    left = max(len(equation.left) + equation.adds for equation in equations)  # with the + of +=
     lines: list[Text] = []
     for sentence in said:
         if isinstance(sentence, EquationText):
@@ -134,11 +137,15 @@ def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
 
 
 def equation_lines(equation: EquationText, indent: int, left: int, width: int) -> list[Text]:
-    """Return the lines of an equation with ``=`` at ``left`` (the + of ``+=`` is before it): one if it fits, else one a side."""
-    start = f"{' ' * indent}{equation.left:<{left - equation.adds}} {'+' * equation.adds}= "
+    """Return the lines of an equation: one line if it fits into the width, else one line for each side.
+
+    The left side is indented and padded to the width ``left``; the + of ``+=`` takes one character of it.
+    """
+    sign, padded = ("+=", left - 1) if equation.adds else ("=", left)
+    start = f"{' ' * indent}{equation.left:<{padded}} {sign} "
     remark = f"   {equation.remark.replace('`', '')}" if equation.remark else ""
-    styles = [*[""] * (len(equation.sides) - 1), "bold cyan"]
-    sides = list(zip(equation.sides, styles, strict=True))
+    *others, last = equation.sides
+    sides = [*((side, "") for side in others), (last, "bold cyan")]
     if len(start) + len(" = ".join(equation.sides)) + len(remark) > width:
         return _broken_equation(start, sides, remark, indent, width)
     line = Text(start)
@@ -153,10 +160,13 @@ def _broken_equation(start: str, sides: Sequence[tuple[str, str]], remark: str, 
     if len(start) > width // 2:  # the left side is a line of its own
         lines, start = [Text(start.rstrip())], " " * (indent + 4)
     room = max(width - len(start), 20)  # a page that is too narrow gets longer lines
-    for i, (side, style) in enumerate(sides):
-        for k, piece in enumerate(wrap(side, room, break_long_words=False, break_on_hyphens=False)):
-            margin = start if i == k == 0 else f"{' ' * (len(start) - 2)}{'= ' if k == 0 else '  '}"
+    below_start = " " * (len(start) - 2)  # without the equals sign and a space
+    margin = start
+    for side, style in sides:
+        for piece in wrap(side, room, break_long_words=False, break_on_hyphens=False):
             lines.append(Text(margin).append(piece, style))
+            margin = f"{below_start}  "
+        margin = f"{below_start}= "
     if remark:
         lines.append(Text(" " * (len(start) - 3) + remark, "dim"))  # below the sides: the remark begins with three spaces
     return lines
