@@ -112,7 +112,9 @@ def _read_csv(path: str) -> Array:
         array = np.loadtxt(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig"), delimiter=",", ndmin=2)
     if not array.size:
         raise _DefectiveFile("it is empty")
-    return array[:, 0] if array.shape[1] == 1 else array[0] if array.shape[0] == 1 else array
+    if array.shape[1] == 1:
+        return array[:, 0]
+    return array[0] if array.shape[0] == 1 else array
 
 
 def _read_json(path: str) -> Array:
@@ -121,7 +123,7 @@ def _read_json(path: str) -> Array:
     array = np.array(value)
     if array.dtype.kind in "fiu":
         return array
-    numbers = np.empty(array.size)
+    numbers = np.empty(array.size)  # of truth values, or of an array that contains texts
     for i, item in enumerate(flat_items(value)):
         numbers[i] = _json_number(item)
     return numbers.reshape(array.shape)

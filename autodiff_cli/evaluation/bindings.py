@@ -32,11 +32,7 @@ _BINDING_COMMA = r",(?=\s*[^\W\d]\w*\s*=[^=])"
 
 
 def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
-    """Return the arrays in texts such as ``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE``, by name.
-
-    Args:
-        texts: the texts.
-        name: the setting that contains the texts, such as ``at``.
+    """Return the arrays in texts such as ``NAME=VALUE,NAME=VALUE``, by name; ``name`` is the setting of the texts, such as ``at``.
 
     Raises:
         UsageError: if ``=`` is missing, a value is not constant, or a name is given twice.
@@ -49,7 +45,7 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
 
 
 def value_texts(texts: Iterable[str], name: str) -> dict[str, str]:
-    """Return the text of each value in texts such as ``NAME=VALUE`` and ``NAME=VALUE,NAME=VALUE``, by name.
+    """Return the text of each value in texts such as ``NAME=VALUE,NAME=VALUE``, by name; ``name`` is the setting of the texts.
 
     Raises:
         UsageError: if ``=`` or a value is missing, or a name is given twice.
@@ -101,7 +97,8 @@ def _suggested_binding(text: str, example: str) -> str:
     is_range = ":" in example
     name, equals, value = (part.strip() for part in text.partition("="))
     pair = None if equals else re.fullmatch(_NAME_AND_VALUE, name, re.DOTALL)
-    if pair is not None and (":" in pair[2] or not is_range):
+    is_pair = pair is not None and (":" in pair[2] or not is_range)
+    if pair is not None and is_pair:  # as in x 1, or x: 1
         name, value = pair.groups()
     elif not equals and not _is_free_name(name):
         name, value = "", name  # the text is a value
@@ -120,12 +117,9 @@ def as_range(text: str) -> str | None:
 
 
 def constant_value(text: str, name: str, variable: str = "") -> Array:
-    """Return the value of an expression without variables, in float64; any other text raises an error that names the setting.
+    """Return the value of an expression without variables, in float64.
 
-    Args:
-        text: the expression.
-        name: the setting that contains the expression.
-        variable: the variable that gets the value.
+    Any other text is an error, which names the setting ``name`` that contains the text, and the variable that gets the value.
     """
     label = setting(name, variable)
     try:

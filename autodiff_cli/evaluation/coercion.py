@@ -40,15 +40,15 @@ class Items(list[Any]):
 
 def flat_items(value: object) -> Iterator[object]:
     """Yield the items of nested lists in order, or the value itself if it is not a list; the depth is not limited."""
-    waiting: list[Iterator[object]] = [iter((value,))]
-    while waiting:
-        for item in waiting[-1]:
+    unfinished: list[Iterator[object]] = [iter((value,))]  # of the lists that contain the next item, the innermost one last
+    while unfinished:
+        for item in unfinished[-1]:
             if isinstance(item, list):
-                waiting.append(iter(item))
-                break
+                unfinished.append(iter(item))
+                break  # the loop over the outer list goes on after the inner list
             yield item
         else:
-            waiting.pop()
+            unfinished.pop()
 
 
 def holds_tensor(value: object) -> bool:
@@ -77,16 +77,16 @@ def as_index_key(key: object) -> Any:
     Whole numbers of a list or a constant tensor become integers, because all numbers in a program are floating-point numbers.
     """
     try:
-        result: Any = np.asarray(key) if isinstance(key, list) else key
+        array: Any = np.asarray(key) if isinstance(key, list) else key
     except ValueError:
         raise ragged_list_error() from None
-    if isinstance(result, Tensor) and not result.requires_grad:
-        result = result._data
-    if isinstance(result, (np.ndarray, np.generic)):
-        whole = whole_as_integers(result)
-        if whole is not result:
-            return whole
-    return key if isinstance(key, Tensor) else result
+    if isinstance(array, Tensor) and not array.requires_grad:
+        array = array._data
+    if isinstance(array, (np.ndarray, np.generic)):
+        integers = whole_as_integers(array)
+        if integers is not array:
+            return integers
+    return key if isinstance(key, Tensor) else array  # a mask stays a tensor
 
 
 def value_description(value: object) -> str:
@@ -119,7 +119,9 @@ def _brief_description(value: object) -> str:
             np.asarray(value)
         except ValueError:
             return "a list whose rows differ in length"
-    return f"the number {value:g}" if is_plain_number(value) and not isinstance(value, bool) else value_description(value)
+    if is_plain_number(value) and not isinstance(value, bool):
+        return f"the number {value:g}"
+    return value_description(value)
 
 
 _KIND_PHRASES = {
@@ -209,8 +211,8 @@ def as_static_argument(value: object, op: FunctionInfo, parameter: str) -> Any:
     """
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < EXACT else value
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return [as_static_argument(v, op, parameter) for v in value]
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):  # a named tuple is refused below
+        return [as_static_argument(item, op, parameter) for item in value]
     if isinstance(value, Tensor):
         if value.shape == () and not value.requires_grad:
             return as_static_argument(value.item(), op, parameter)
@@ -260,7 +262,8 @@ def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
 def check_gathered_size(tensor: Tensor, keys: list[Any]) -> None:
     """Raise an error if an index would gather too many elements: its arrays broadcast, and each replaces one dimension."""
     shapes = [key.shape for key in keys if isinstance(key, (Tensor, np.ndarray))]
-    if math.prod(math.prod(shape) for shape in shapes) * tensor.numel() < _MANY:
+    most = math.prod(math.prod(shape) for shape in shapes) * tensor.numel()
+    if most < _MANY:
         return
     try:
         gathered = np.broadcast_shapes(*shapes)

@@ -282,7 +282,8 @@ def trace_elements(
         for program in programs:
             evaluator = TracingEvaluator(source, {**leaves, **tracers}, np.dtype(dtype), program)
             results.extend(as_operands(evaluator.as_tensor(evaluator.run())).flat)
-    return [element for group in elements.values() for element in group], results
+    all_elements = [element for group in elements.values() for element in group]
+    return all_elements, results
 
 
 __all__ = ["Instruction", "Program", "RowByRowProgram", "compile"]

@@ -146,17 +146,14 @@ class Evaluation:
     def require_scalar(self) -> None:
         """Raise an error if the output is not a scalar and ``gradient`` is not given."""
         if self.gradient is None and self.output.numel() != 1:
-            ones, span = f'"ones({", ".join(map(str, self.output.shape))})"', self.evaluator.tree.children[-1].span
+            ones = f'"ones({", ".join(map(str, self.output.shape))})"'
             hint = f"the output has shape {list(self.output.shape)}: sum it, pass {setting('gradient', ones)}, or use jacobian"
-            message = "grad can be implicitly created only for scalar outputs"
+            message = "grad can be implicitly created only for scalar outputs"  # as in PyTorch
+            span = self.evaluator.tree.children[-1].span
             raise ShapeError(message, span=span, source=self.expression, hint=hint)
 
     def find(self, name: str, purpose: str) -> Tensor:
-        """Return the tensor with a given name in the program.
-
-        Args:
-            name: the name.
-            purpose: the setting that contains the name, such as ``retain_grad``.
+        """Return the tensor with a name in the program; ``purpose`` is the setting that contains the name, such as ``retain_grad``.
 
         Raises:
             UnknownName: if the program does not have a tensor with that name.
@@ -249,14 +246,18 @@ def evaluated_inputs(
     """
     if dtype not in ("float64", "float32"):
         raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")
-    values, constants = (
-        {n: constant_value(v, "at", n) if isinstance(v, str) else v for n, v in (mapping or {}).items()} for mapping in (at, const)
-    )
+    values = {name: _evaluated(name, value) for name, value in (at or {}).items()}
+    constants = {name: _evaluated(name, value) for name, value in (const or {}).items()}
     both = set(values) & set(constants)
     if both:
         hint = f"use {setting('at')} or {setting('const')}, not both"
         raise UsageError(f"'{min(both)}' is given both as a variable and as a constant", hint=hint)
     return values, constants
+
+
+def _evaluated(name: str, value: Value) -> Any:
+    """Return the value of a name; a text is an expression."""
+    return constant_value(value, "at", name) if isinstance(value, str) else value
 
 
 def input_leaves(at: Mapping[str, Value], const: Mapping[str, Value], dtype: str) -> dict[str, Tensor]:

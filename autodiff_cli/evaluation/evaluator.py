@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 
 class Evaluator(Machine):
-    """An evaluator for one program; the other arguments are described in ``Machine``.
-
-    Args:
-        tree: the tree of the program, if it is already parsed.
+    """An evaluator for one program, with the arguments of ``Machine``.
 
     Attributes:
-        tree: the tree of the program.
+        tree: the tree of the program, also an argument if the program is already parsed.
         constants: the values of ``detach(...)`` and ``no_grad(...)`` at a point, by source, position and number of the call.  An
             evaluation with a dictionary stores them, and later evaluations at other points use them: a derivative that is
             computed from values then treats these parts as constants too.
@@ -61,22 +58,22 @@ class Evaluator(Machine):
         if self.constants is None or function.name not in GRADIENT_STOPS or not isinstance(function, FunctionInfo):
             return value
         self._calls[node.span] += 1
-        return self.constants.setdefault((self.source, node.span, self._calls[node.span]), value)
+        call = (self.source, node.span, self._calls[node.span])
+        return self.constants.setdefault(call, value)
 
     def as_tensor(self, value: object) -> Tensor:
         """Return the result of the program as a tensor, which is also listed, and is the value of a name assigned last."""
         if isinstance(value, Tensor):
             return value
         last = self.tree.children[-1]
+        expression = last.children[1] if last.kind == "assignment" else last
         try:
-            list_node = last.children[1] if last.kind == "assignment" else last
-            tensor = self.tensors.as_tensor(value, list_node if holds_tensor(value) else None)  # else listed below
-            if last.kind == "assignment":
-                self.names[last.children[0].text] = tensor
-                last = last.children[1]
-            return self.tensors.keep(tensor, last)
+            tensor = self.tensors.as_tensor(value, expression if holds_tensor(value) else None)  # else listed below
         except AutodiffError as error:
             raise error.at(last.span, self.source) from None
+        if last.kind == "assignment":
+            self.names[last.children[0].text] = tensor
+        return self.tensors.keep(tensor, expression)
 
     def named(self) -> Iterator[tuple[Tensor, str, str]]:
         """Yield every tensor with its name and its expression: first the variables, then the program's tensors in order.

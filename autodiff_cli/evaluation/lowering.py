@@ -56,38 +56,39 @@ def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) ->
     Raises:
         NotRecordable: if a primitive that is not known does not have a decomposition.
     """
-    done: dict[Operand, Operand] = {}
+    lowered: dict[Operand, Operand] = {}
 
     def replaced(operand: Operand) -> Operand:
         """Return what stands for an operand that is lowered; a constant stands for itself."""
         operand = resolved(operand)
-        return done[operand] if type(operand) is Instruction else operand
+        return lowered[operand] if type(operand) is Instruction else operand
 
-    # A replaced instruction stays on the stack until its decomposition is lowered.
+    # A replaced instruction stays on the stack until its decomposition, the second item, is lowered.
     stack: list[tuple[Instruction, Instruction | None]] = [(instruction, None) for instruction in needed(results)[::-1]]
     while stack:
         instruction, replacement = stack.pop()
         primitive = instruction.primitive
         if replacement is not None:
-            done[instruction] = done[replacement]
-        if instruction in done:
+            lowered[instruction] = lowered[replacement]
+        if instruction in lowered:
             continue
         if primitive is None:  # a variable
-            done[instruction] = instruction
+            lowered[instruction] = instruction
             continue
-        missing = [operand for operand in computing(instruction.operands) if operand not in done]
+        missing = [operand for operand in computing(instruction.operands) if operand not in lowered]
         if missing:
-            stack.append((instruction, None))
-            stack += [(operand, None) for operand in missing]
+            stack += [(instruction, None), *((operand, None) for operand in missing)]
             continue
         operands = tuple(map(replaced, instruction.operands))
-        stays = known(primitive, instruction.statics)
-        compute = tape.record if stays else functools.partial(trace_decomposition, tape)
-        result = compute(primitive, operands, instruction.statics)
-        if stays or type(result) is not Instruction:
-            done[instruction] = done[result] = result
-        else:
+        if known(primitive, instruction.statics):
+            result = tape.record(primitive, operands, instruction.statics)
+            lowered[instruction] = lowered[result] = result
+            continue
+        result = trace_decomposition(tape, primitive, operands, instruction.statics)
+        if type(result) is Instruction:
             stack += [(instruction, result), (result, None)]
+        else:  # a constant
+            lowered[instruction] = lowered[result] = result
     return [replaced(result) for result in results]
 
 

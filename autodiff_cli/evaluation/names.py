@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.errors import ArgumentError, MissingValue, Span, UnknownName, setting
 from autodiff_cli.language.parser import parse
-from autodiff_cli.language.tree import DEFINING, Syntax, binding, free_name_nodes, walk
+from autodiff_cli.language.tree import DEFINING, Syntax, binding, called_name, free_name_nodes, walk
 from autodiff_cli.suggest import suggestion
 from autodiff_cli.wording import listed
 
@@ -42,8 +42,8 @@ def free_names(tree: Syntax, known_names: Iterable[str] = (), variables: Iterabl
     for statement in tree.children:
         parameters: set[str] = set()
         if statement.kind.startswith("definition"):
-            call = statement.children[0]
-            parameters = {node.text for argument in call.children[1:] for node in walk(argument) if node.kind == "NAME"}
+            _name, *arguments = statement.children[0].children  # of the call on the left side
+            parameters = {node.text for argument in arguments for node in walk(argument) if node.kind == "NAME"}
         for node in free_name_nodes(statement):
             name = node.children[0].text
             if name not in known and name not in parameters:
@@ -54,30 +54,27 @@ def free_names(tree: Syntax, known_names: Iterable[str] = (), variables: Iterabl
 
 
 def cut_names(tree: Syntax, functions: Iterable[str]) -> dict[str, tuple[str, Span]]:
-    """Return the names that occur only in parts without a gradient, each with the function and the position of the first part.
+    """Return the names that occur only in calls of ``detach`` or ``no_grad``, with the function and the position of the first call.
 
-    Args:
-        tree: the program.
-        functions: the names of the functions that the program defines.
+    The program ``tree`` may define functions of these names, which are then in ``functions``.
     """
-    hidden = {*GRADIENT_STOPS} - {*functions}
+    stops = {*GRADIENT_STOPS} - {*functions}
     inside: dict[str, tuple[str, Span]] = {}
     outside: set[str] = set()
-    stack: list[tuple[Syntax, tuple[str, Span] | None]] = [(tree, None)]
+    stack: list[tuple[Syntax, tuple[str, Span] | None]] = [(tree, None)]  # nodes, each with the outermost call that contains it
     while stack:
-        node, part = stack.pop()
+        node, call = stack.pop()
         if node.kind == "name":
             name = node.children[0].text
-            if part is None:
+            if call is None:
                 outside.add(name)
             else:
-                inside.setdefault(name, part)
+                inside.setdefault(name, call)
             continue
-        called = node.children[1 if node.kind == "method" else 0].text if node.kind in ("call", "method") else ""
-        if part is None and called in hidden:
-            part = called, node.span
-        stack.extend((child, part) for child in reversed(node.children))
-    return {name: part for name, part in inside.items() if name not in outside}
+        if call is None and called_name(node) in stops:
+            call = called_name(node), node.span
+        stack.extend((child, call) for child in reversed(node.children))
+    return {name: call for name, call in inside.items() if name not in outside}
 
 
 def element_names(name: str, shape: Sequence[int]) -> list[str]:
@@ -86,11 +83,9 @@ def element_names(name: str, shape: Sequence[int]) -> list[str]:
 
 
 def missing_values_error(missing: Mapping[str, Span], source: str) -> MissingValue:
-    """Return the error that names all variables without a value; raise that of a module or an unknown function first.
+    """Return the error for names without a value, given with their first positions in the program ``source``.
 
-    Args:
-        missing: the names, each with its first position.
-        source: the program.
+    The error of a module or of an unknown function is raised first.
     """
     check_no_module(missing, source)
     check_functions(parse(source), source)
@@ -113,12 +108,14 @@ def check_functions(tree: Syntax, source: str) -> None:
     """
     defined = {node.children[0].children[0].text for node in tree.children if node.kind.startswith("definition")}
     for node in walk(tree):
-        if node.kind in ("call", "method"):
-            name = node.children[1 if node.kind == "method" else 0]
-            if name.text in DEFINING and name.text not in FUNCTIONS and name.text not in defined and binding(node) is None:
-                raise binds_nothing(node, source)
-            if name.text not in FUNCTIONS and name.text not in defined and name.text not in DEFINING:
-                raise unknown_function_error(name.text, name.span, source, defined)
+        name = called_name(node)
+        if not name or name in FUNCTIONS or name in defined:
+            continue
+        if name not in DEFINING:
+            span = node.children[1 if node.kind == "method" else 0].span
+            raise unknown_function_error(name, span, source, defined)
+        if binding(node) is None:
+            raise binds_nothing(node, source)
 
 
 def check_no_module(names: Mapping[str, Span], source: str, columns: Iterable[str] = ()) -> None:
@@ -145,11 +142,7 @@ def module_hint(name: str, span: Span, source: str) -> str | None:
 
 
 def no_variable_error(task: str) -> MissingValue:
-    """Return the error for an evaluation without a variable.
-
-    Args:
-        task: the task that needs a variable; the message begins with it.
-    """
+    """Return the error for a task that needs a variable, and has none; the message begins with ``task``."""
     return MissingValue(f"{task} needs a variable", hint=f"give a variable a value with {setting('at', 'x=1')}")
 
 

@@ -115,12 +115,12 @@ def argument_texts(
         name = shortened_source(source, trees[i].span) if trees else _parameter_name(step, key)
         element: Any = numbers
         if np.ndim(numbers):
-            element = _broadcast_element(numbers, place, shape) if one_by_one or np.shape(numbers) == shape else None
+            has_place = one_by_one or np.shape(numbers) == shape
+            element = _broadcast_element(numbers, place, shape) if has_place else None
             name = name if one_by_one else f"{name}[{', '.join(map(str, place))}]"
-        if element is None or name == str(element):
-            continue  # an array without an element at this place, or a constant
+        is_constant = name == str(element)  # such as pi
         text = f"{name} = {as_text(element)}"
-        if text not in texts.values():
+        if element is not None and not is_constant and text not in texts.values():
             texts[key] = text
     return texts
 

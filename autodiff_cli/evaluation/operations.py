@@ -50,11 +50,7 @@ def after(node: Syntax, operands: Sequence[Syntax], then: Callable[[Syntax, list
 
 
 class Operations:
-    """The operations of an evaluator: functions, indices and attributes.
-
-    Args:
-        tensors: the log, which converts literals to tensors and lists all tensors.
-    """
+    """The operations of an evaluator: functions, indices and attributes; its ``tensors`` is the log that lists all tensors."""
 
     most_operations = MOST_OPERATIONS
     quick_operations = QUICK_OPERATIONS
@@ -95,14 +91,12 @@ class Operations:
             hold(result._data)
             return self.tensors.keep(result, node)
         if isinstance(result, tuple):
-            parts = [self.list_result(part, node) if isinstance(part, np.generic) else part for part in result]
-            result = type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
-            for i, part in enumerate(result):
-                if not isinstance(part, Tensor):
-                    continue
-                hold(part._data)
-                self.tensors.keep(part, node, f"{self.tensors.text(node.span)}[{i}]")
-            return result
+            parts = [part.item() if isinstance(part, np.generic) else part for part in result]
+            for i, part in enumerate(parts):
+                if isinstance(part, Tensor):
+                    hold(part._data)
+                    self.tensors.keep(part, node, f"{self.tensors.text(node.span)}[{i}]")
+            return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
         if isinstance(result, np.ndarray) and result.ndim:
             return self.tensors.keep(new_tensor(result, dtype=self.dtype if result.dtype.kind == "f" else None), node)
         return result.item() if isinstance(result, (np.generic, np.ndarray)) else result
@@ -140,7 +134,8 @@ class Operations:
             ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
         """
         for value in values:
-            if not (value is None or value is ... or coercion.is_plain_number(value) or isinstance(value, (Tensor, list, slice))):
+            is_key = value is None or value is ... or isinstance(value, (bool, int, float, Tensor, list, slice))
+            if not is_key:
                 raise ArgumentError(f"{coercion.value_description(value)} is not a position", hint=_INDEX_KINDS)
         keys = [coercion.as_whole_number(key, "a position") if isinstance(key, float) else key for key in values]
         stacked = (self.tensors.as_tensor(key) if isinstance(key, list) and coercion.holds_tensor(key) else key for key in keys)
@@ -187,12 +182,7 @@ class Operations:
 
 
 def as_slice(node: Syntax, bounds: Sequence[object]) -> slice:
-    """Return the slice ``a:b:c``.
-
-    Args:
-        node: the node of the slice.
-        bounds: the values of the bounds that are present.
-    """
+    """Return the slice ``a:b:c`` with the node ``node``; ``bounds`` are the values of the bounds that are present."""
     values = iter(bounds)
     parts: list[int | None] = [None]  # the start, and after each colon the stop and the step
     for child in node.children:

@@ -33,11 +33,7 @@ class Range:
 
 
 def parse_ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
-    """Parse ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES``; the ends are expressions without variables.
-
-    Args:
-        texts: the texts.
-        name: the setting that contains the texts.
+    """Parse texts such as ``NAME=FROM:TO`` and ``NAME=FROM:TO:SAMPLES`` of the setting ``name``; the ends are constant expressions.
 
     Raises:
         UsageError: if a range is empty, backwards, infinite or one-sided, or a variable is given twice.

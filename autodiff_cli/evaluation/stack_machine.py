@@ -235,7 +235,9 @@ class Machine(Operations):
         low, high = (index_limit(value, name, tree) for value, tree in zip(limits, index.children[1:], strict=True))
         combining, empty = _OVER_INDEX[name]
         check_count(high - low + 1, MOST_TURNS, f"a {name} of {{}} terms is more than the limit of {{}}")
-        before, turns, total = self._scope, iter(range(low, high + 1)), None
+        before = self._scope
+        turns = iter(range(low, high + 1))
+        total: Any = None  # before the first term
         step = Syntax(combining, [node, body], "", node.span)  # the tree of a step that combines two values
 
         def term(node: Syntax, values: list[Any]) -> Any:
@@ -412,7 +414,7 @@ def _call_parts(node: Syntax) -> tuple[list[str | None], list[Syntax]]:
         if argument.kind == "keyword":
             keywords.append(argument.children[0].text)
             parts.append(argument.children[1])
-        elif keywords and keywords[-1]:
+        elif keywords and keywords[-1] is not None:
             raise ArgumentError("a positional argument follows a keyword", span=argument.span)
         else:
             keywords.append(None)

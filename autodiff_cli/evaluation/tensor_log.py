@@ -107,34 +107,34 @@ class TensorLog:
     def as_tensor(self, value: object, node: Syntax | None = None) -> Tensor:
         """Return a value as a tensor: a tensor unchanged, a number as a constant, and a list as its stacked elements.
 
-        Args:
-            value: the value.
-            node: the expression under which the tensor of a list is listed.
+        The tensor of a list is listed under the expression ``node``, or is not listed for ``None``.
 
         Raises:
             ArgumentError: if the value is not a number, a tensor or a list in the shape of a tensor.
         """
         if isinstance(value, Tensor):
             return value
-        value = list(value) if isinstance(value, Size) else value
-        if node is not None and isinstance(value, coercion.Items):
-            node = value.node or node
-        if isinstance(value, list) and coercion.holds_tensor(value):
-            return self._stacked(value, node)
-        if not isinstance(value, list) and not coercion.is_plain_number(value):
-            names = getattr(value, "_fields", None)
-            element = f".{names[0]} or [0]" if names else "[0]"
-            hint = f"take one of its elements: {element}" if isinstance(value, tuple) else None
-            raise ArgumentError(f"expected a number or a tensor, not {coercion.value_description(value)}", hint=hint)
-        if isinstance(value, list) and any(item is None for item in coercion.flat_items(value)):
+        if coercion.is_plain_number(value):
+            return new_tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
+        if isinstance(value, (list, Size)):
+            own_node = value.node if isinstance(value, coercion.Items) else None
+            return self._from_list(list(value), None if node is None else own_node or node)
+        names = getattr(value, "_fields", None)
+        element = f".{names[0]} or [0]" if names else "[0]"
+        hint = f"take one of its elements: {element}" if isinstance(value, tuple) else None
+        raise ArgumentError(f"expected a number or a tensor, not {coercion.value_description(value)}", hint=hint)
+
+    def _from_list(self, items: list[Any], node: Syntax | None) -> Tensor:
+        """Return the tensor of a list of numbers or tensors; it is listed as ``node``, or not listed for ``None``."""
+        if coercion.holds_tensor(items):
+            return self._stacked(items, node)
+        if any(item is None for item in coercion.flat_items(items)):
             raise ArgumentError("a list of numbers cannot contain none", hint="write nan for a missing number")
         try:
-            tensor = new_tensor(value if isinstance(value, bool) else np.array(value, dtype=self.dtype))
+            tensor = new_tensor(np.array(items, dtype=self.dtype))
         except (ValueError, TypeError):
             raise coercion.ragged_list_error() from None
-        if node is not None and isinstance(value, list):
-            self.keep(tensor, node, coercion.list_literal_text(value))
-        return tensor
+        return tensor if node is None else self.keep(tensor, node, coercion.list_literal_text(items))
 
     def _stacked(self, items: list[Any], node: Syntax | None) -> Tensor:
         """Return the tensor of a list that contains tensors; it is listed as ``node``, or not listed for ``None``."""
@@ -219,7 +219,9 @@ def _check_count(op: FunctionInfo, count: int, keywords: Mapping[str, Any]) -> N
 def _ready_operands(op: FunctionInfo, arguments: list[Any]) -> list[Any] | None:
     """Return positional operands as they are, with plain numbers only as NumPy floats; ``None`` if more has to be checked."""
     count = len(arguments)
-    if op.variadic or op.spread or not op.required <= count <= len(op.parameters) or op.tensors[:count] != op.parameters[:count]:
+    has_right_count = op.required <= count <= len(op.parameters)
+    takes_tensors = op.tensors[:count] == op.parameters[:count]
+    if op.variadic or op.spread or not (has_right_count and takes_tensors):
         return None
     has_tensor = False
     for value in arguments:

@@ -60,8 +60,10 @@ Trace = list[Step]
 
 def invoke(op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Call a function, using the reflected form of an operator if the left operand is a number and the right one a tensor."""
-    if op.reflected is not None and len(arguments) == 2 and type(arguments[1]) is Tensor and type(arguments[0]) is not Tensor:
-        return op.reflected(arguments[1], arguments[0])
+    if op.reflected is not None and len(arguments) == 2:
+        left, right = arguments
+        if type(right) is Tensor and type(left) is not Tensor:
+            return op.reflected(right, left)
     if keywords and not op.variadic and not op.spread:  # the parameters of PyTorch's functions have other names
         following = op.parameters[len(arguments) : len(arguments) + len(keywords)]
         if (*keywords,) == (*following,):

@@ -113,7 +113,7 @@ def _power_series_call(machine: Machine, function: UserFunction, arguments: Sequ
 
     why = f"'{function.name}' has no rule for power series, because its derivatives are user-written"
     expansion = next((argument.expansion for argument in arguments if isinstance(argument, Series)), None)
-    if expansion is None:
+    if expansion is None:  # the arguments are of another transformation
         raise NoSeriesError(why)
 
     def evaluated(body: Syntax, values: Sequence[Tensor], *inputs: Tensor) -> Tensor:
@@ -130,16 +130,9 @@ def _power_series_call(machine: Machine, function: UserFunction, arguments: Sequ
     def rule(body: Syntax, argument: Tensor) -> Callable[[Tensor], Tensor]:
         return lambda g: evaluated(body, arguments, argument)
 
-    names = [f"x{i}" for i in range(len(arguments))]
-    rules = [rule(*pair) for pair in zip(function.partials or (), arguments, strict=True)]
-    primitive = Primitive(
-        name=function.name,
-        function=value,
-        forward=value,
-        vjps=dict(zip(names, rules, strict=True)),
-        parameters=tuple(names),
-        series="total",
-    )
+    pairs = zip(function.partials or (), arguments, strict=True)
+    rules = {f"x{i}": rule(body, argument) for i, (body, argument) in enumerate(pairs)}
+    primitive = Primitive(name=function.name, function=value, forward=value, vjps=rules, parameters=tuple(rules), series="total")
     return expansion.cached(function, arguments, lambda: expansion.apply(primitive, arguments))
 
 
