@@ -224,15 +224,9 @@ def trace(
     evaluator: type[TracingEvaluator] = TracingEvaluator,
     several: bool = False,
 ) -> Traced:
-    """Trace an expression on a new tape.
+    """Trace an expression on a new tape, with an evaluator of a given class; see ``compile_terms`` for the other arguments.
 
-    Args:
-        expression: a program of the language.
-        names: the variables of the expression.
-        leaves: the values of other names.
-        dtype: ``float64`` or ``float32``.
-        evaluator: the class that runs the expression.
-        several: whether a list at the end of the program is several outputs.
+    If ``several``, the list at the end of the program is several outputs.
 
     Raises:
         NotRecordable: if the expression cannot be traced.
@@ -256,13 +250,8 @@ def trace_elements(
 ) -> tuple[list[Instruction], list[Operand]]:
     """Trace several programs of the same variables on one new tape.
 
-    Args:
-        source: the text of the programs.
-        programs: the tree of each program.
-        shapes: the shape of each variable.
-        leaves: the values of other names.
-        dtype: ``float64`` or ``float32``.
-        formulas: the functions of arrays that are traced as formulas of their elements; see ``Tape``.
+    The programs are trees of the text ``source``.  The variables have the ``shapes``, and other names the values ``leaves``.
+    ``formulas`` are the functions of arrays that are traced as formulas of their elements; see ``Tape``.
 
     Returns:
         The instructions of the elements of the variables, and the operands of the elements of the results, in order.

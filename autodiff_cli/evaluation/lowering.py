@@ -44,14 +44,9 @@ def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
 
 
 def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
-    """Express results with known primitives only, and append new instructions to the tape.
+    """Express results with the primitives for which ``known`` is true, and append new instructions to the tape.
 
     An instruction is lowered after its operands, and the instructions of a decomposition are lowered in turn.
-
-    Args:
-        tape: the tape.
-        results: the instructions or constants to lower.
-        known: a predicate that is true for the primitives to keep.
 
     Raises:
         NotRecordable: if a primitive that is not known does not have a decomposition.

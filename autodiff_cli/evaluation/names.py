@@ -30,12 +30,9 @@ GRADIENT_STOPS = ("detach", "no_grad")
 
 
 def free_names(tree: Syntax, known_names: Iterable[str] = (), variables: Iterable[str] = ()) -> dict[str, Span]:
-    """Return the names that need values in order of occurrence, each with its first position in the program.
+    """Return the names that need values, except those in ``known_names``, each with its first position in the program.
 
-    Args:
-        tree: the program.
-        known_names: the names that have values.
-        variables: names that are variables even if the language has a constant with that name.
+    The ``variables`` need values even if the language has a constant with that name.
     """
     names: dict[str, Span] = {}
     known = {*known_names, *(set(CONSTANTS) - set(variables))}
@@ -119,12 +116,9 @@ def check_functions(tree: Syntax, source: str) -> None:
 
 
 def check_no_module(names: Mapping[str, Span], source: str, columns: Iterable[str] = ()) -> None:
-    """Check that no name without a value is a Python module, as in ``np.sin(x)``.
+    """Check that no name without a value is a Python module, as in ``np.sin(x)``; ``names`` have their first positions.
 
-    Args:
-        names: the names, each with its first position.
-        source: the program.
-        columns: the names that are columns or parameters, whatever they are called.
+    The names in ``columns`` are those of columns or parameters, and not of modules.
 
     Raises:
         MissingValue: if a name is that of a module and is followed by a dot.

@@ -25,13 +25,9 @@ _MOST_TEXT = 53
 
 
 def note(kind: str, message: str, span: Span | None = None, order: int | None = None) -> Note:
-    """Build a note.
+    """Build a note of a kind, such as ``kink``, on a part of the expression.
 
-    Args:
-        kind: the kind of note, such as ``kink``.
-        message: the text of the note.
-        span: the position in the expression.
-        order: the order of the derivative that the note is about, with 0 for the value; ``None`` for the whole result.
+    It is about the derivative of an order, with 0 for the value, or about the whole result for ``None``.
     """
     result: Note = {"kind": kind, "span": None if span is None else list(span), "message": message}
     return result if order is None else {**result, "order": order}
@@ -99,11 +95,9 @@ def argument_texts(
     """Return a text such as ``x = 0.0`` for each argument that is not a literal, keyed by position or keyword.
 
     Args:
-        step: the step of the call.
-        place: the position of an element in ``shape``.
-        shape: the shape that the arguments broadcast to.
+        step, source: the step of the call, and the text of the expression.
+        place, shape: the position of an element, and the shape that the arguments broadcast to.
         one_by_one: whether the function works element by element.
-        source: the expression.
         as_text: the text of a number, by default with all digits.
     """
     trees = argument_trees(step)
@@ -176,14 +170,10 @@ class Description(NamedTuple):
 def describe_step(
     evaluation: Evaluation, step: Step, mask: ArrayLike, one_by_one: bool, place: tuple[int, ...] | None = None
 ) -> Description:
-    """Return the description of a step.
+    """Return the description of a step with its affected elements, ``mask``, and with the arguments at one element.
 
-    Args:
-        evaluation: the evaluation.
-        step: the step to describe.
-        mask: the affected elements.
-        one_by_one: whether each affected element is computed from one element of each argument.
-        place: the index of the element whose arguments are described; by default, the first affected element.
+    This element is at ``place``; by default, it is the first affected one.  ``one_by_one`` says whether each affected element is
+    computed from one element of each argument.
     """
     at = first_true_index(mask) if place is None else place
     texts = argument_texts(step, at, np.shape(mask), one_by_one, evaluation.expression)

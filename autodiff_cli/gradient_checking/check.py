@@ -24,7 +24,7 @@ from autodiff_cli.errors import AutodiffError, NotPrecise, UnknownName, UsageErr
 from autodiff_cli.evaluation.bindings import split_bindings
 from autodiff_cli.evaluation.coercion import variable_hint
 from autodiff_cli.evaluation.evaluation import Evaluation
-from autodiff_cli.evaluation.names import GRADIENT_STOPS, no_variable_error
+from autodiff_cli.evaluation.names import GRADIENT_STOPS, element_names, no_variable_error
 from autodiff_cli.evaluation.note_phrases import note
 from autodiff_cli.gradient_checking.methods import Extrapolated, HighPrecision, Method, Verdicts, gradient_of
 from autodiff_cli.gradient_checking.verdicts import FAILED, Verdict, rounded, worst
@@ -39,8 +39,6 @@ MOST_CHECKED = 500
 
 _MANY_NOTES = 10
 """The number of notes from which on further points add none."""
-_LEAST_SECONDS = 0.1
-"""The time for arbitrary precision at each point, even if earlier points took all the time of the check."""
 
 Point = Mapping[str, Any]
 Entry = dict[str, Any]
@@ -218,13 +216,7 @@ def _claim_pairs(text: str, variables: Sequence[str]) -> list[tuple[str, str]]:
 
 @dataclass
 class _Check:
-    """All checks at one point.
-
-    Attributes:
-        evaluation: the evaluation at the point.
-        order: the highest order of the checked derivatives.
-        claims: the claims, as pairs of a variable and an expression.
-    """
+    """All checks at one point: of the derivatives up to an order, and of claims, pairs of a variable and an expression."""
 
     evaluation: Evaluation
     order: int
@@ -256,7 +248,7 @@ class _Check:
     def _best_entries(self, seconds: float) -> list[Entry]:
         """Return the entries checked in arbitrary precision, or in float64 if arbitrary precision fails or takes too long."""
         try:
-            with in_time(max(_LEAST_SECONDS, seconds)):
+            with in_time(max(0.1, seconds)):  # there may be no time left after earlier points
                 return self._entries_by(HighPrecision(self.evaluation, self.order))
         except NotPrecise:
             return self._entries_by(Extrapolated(self.evaluation))
@@ -336,8 +328,8 @@ class _Check:
             "exact": plain(np.where(np.isnan(numeric), gradient, numeric)[()]),  # nan: there is no reference
             **_verdict(worst(verdicts)),
         }
-        places = zip(np.ndindex(leaf.shape), verdicts, strict=True)
-        wrong = [f"{name}{list(place)}" for place, verdict in places if verdict.verdict == "fail"]
+        elements = zip(element_names(name, leaf.shape), verdicts, strict=True)
+        wrong = [element for element, verdict in elements if verdict.verdict == "fail"]
         return {**entry, "elements": wrong} if wrong and leaf.shape else entry
 
 

@@ -21,11 +21,8 @@ _SEEDS, _CLOSE = (1, 5), 1e-9  # of the random values of the variables, and the 
 def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -> str | None:
     """Return a sentence with the right derivative and the likely mistake, or ``None`` if the derivative has no formula.
 
-    Args:
-        expression: a program whose result is a number.
-        values: the values of its variables and constants, of which only the shapes matter.
-        name: the variable of the claim.
-        claim: the claimed derivative.
+    The claim is a formula of the derivative of a scalar expression with respect to the variable ``name``.  ``values`` are those
+    of the variables and constants, of which only the shapes matter.
     """
     shapes = {key: np.shape(value) for key, value in values.items()}
     array_shapes = {key: ",".join(map(str, shape)) for key, shape in shapes.items() if shape}

@@ -126,11 +126,8 @@ def _best(estimates: Sequence[Estimate]) -> Estimate:
 def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int) -> Estimate:
     """Return the entry of one Ridders extrapolation table with the smallest error estimate, for each element.
 
-    Args:
-        at: the function of the distance from x.
-        step: the first distance.
-        x: the value of the input.
-        side: 1 or -1 for a one-sided derivative, 0 for a central one, whose error has only even powers of the distance.
+    The first distance from ``x`` is ``step``.  The ``side`` is 1 or -1 for a one-sided derivative, 0 for a central one, whose error
+    has only even powers of the distance.
     """
     shape = at(0.0).shape
     best, least = np.full(shape, np.nan), np.full(shape, np.inf)

@@ -50,9 +50,7 @@ class History:
     def before(self, tree: Syntax) -> tuple[list[Syntax], set[str]] | None:
         """Return the statements that computed an expression, in order, and the other names that the expression needs.
 
-        Returns:
-            the statements and the names; ``None`` if one of the names has a different value now, or the number of
-            statements exceeds ``MOST_STATEMENTS``.
+        The result is ``None`` if one of the names has a different value now, or there are more than ``MOST_STATEMENTS``.
         """
         included: set[int] = set()  # the places of the statements in the entries
         trees: set[int] = set()  # the identities of the statements, which a loop runs several times
@@ -103,13 +101,9 @@ class Program(NamedTuple):
 
 
 def program_behind(root: Syntax, history: History, functions: Mapping[str, Syntax], names: Mapping[str, object]) -> Program | None:
-    """Return the program that computes an expression; ``None`` if a value that it needs has changed since.
+    """Return the program that computes the expression ``root``; ``None`` if a value that it needs has changed since.
 
-    Args:
-        root: the expression.
-        history: the assignments so far.
-        functions: the definitions of functions.
-        names: the current value of each name, which is left out unless it is a number or a tensor.
+    ``functions`` are the definitions so far, and ``names`` the current values, of which only numbers and tensors are used.
     """
     past = history.before(root)
     if past is None:

@@ -20,10 +20,7 @@ _MOST_WIDE = 1_000
 def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Syntax]) -> list[Syntax]:
     """Return the parts of a format string: texts, and ``field`` nodes with an expression and the format specification as text.
 
-    Args:
-        token: the token of the format string, including its prefix and its quotes.
-        source: the source text.
-        expression: a function that parses the expression between two positions of the source.
+    The token includes the prefix and the quotes.  ``expression`` parses the expression between two positions of the source.
 
     Raises:
         ParseError: if a replacement field is invalid.

@@ -65,11 +65,7 @@ class StatementOutput(NamedTuple):
 
 
 class Interpreter(Blocks):
-    """An interpreter of statements, which keeps names from one statement to the next.
-
-    Args:
-        variables: the tensors that exist before the first statement, by name.
-        dtype: ``float64`` or ``float32``.
+    """An interpreter of statements, which keeps names from one statement to the next; ``variables`` are the first names.
 
     Attributes:
         notes: the notes on all backward passes so far, without duplicates.

@@ -109,15 +109,9 @@ def call_with_values(
     convert: Callable[[Any], Any],
     unconverted: bool = False,
 ) -> Any:
-    """Call a Python function with values of the language.
+    """Call the Python function ``action``, called ``name`` in messages, with values of the language.
 
-    Args:
-        name: the name of the function in messages.
-        action: the function.
-        arguments: the positional arguments.
-        named: the keyword arguments.
-        convert: the function that converts a value of the language to a Python argument.
-        unconverted: whether positional arguments are passed without conversion.
+    ``convert`` makes a Python argument of a value; positional arguments that are ``unconverted`` are passed as they are.
 
     Raises:
         ArgumentError: if the arguments do not match the signature, or the function does not accept their values.

@@ -11,13 +11,7 @@ from autodiff_cli.script.interpreter import Interpreter, StatementOutput
 
 
 class Transcript(CommandResult):
-    """The tensors and values that a program displayed.
-
-    Args:
-        file: the name of the program file.
-        interpreter: the interpreter that ran the program.
-        steps: the result of ``record`` for each statement with output.
-    """
+    """The tensors and values that a program displayed: ``steps`` has the result of ``record`` for each statement with output."""
 
     command = "run"
     notes: list[Record]

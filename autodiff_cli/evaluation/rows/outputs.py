@@ -60,11 +60,7 @@ def output_names(tree: Syntax) -> tuple[str, ...]:
 
 
 def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
-    """Run a program, and return its outputs, which must be scalars.
-
-    Args:
-        evaluator: the evaluator of the program.
-        several: whether the program ends with a list, whose items are the outputs; otherwise, its value is the only output.
+    """Run a program, and return its outputs, which must be scalars: the items of a list at its end if ``several``, else its value.
 
     Raises:
         ShapeError: if an output is not a scalar.

@@ -56,12 +56,7 @@ def refuse_functions_of_columns(
 ) -> None:
     """Check by an evaluation for one example row that an expression does not apply functions of arrays to single numbers.
 
-    Args:
-        expression: an expression that cannot be traced.
-        names: its variables.
-        wrt: the variables to differentiate with respect to.
-        leaves: the values of other names.
-        dtype: ``float64`` or ``float32``.
+    The names of the expression are its variables, of which those in ``wrt`` require grad, and the ``leaves``, which have values.
 
     Raises:
         FunctionOfColumn: if a function of arrays has one number of the row as its argument.
