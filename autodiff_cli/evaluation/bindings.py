@@ -47,8 +47,7 @@ def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
 def value_texts(texts: Iterable[str], name: str) -> dict[str, str]:
     """Return the text of each value in texts such as ``NAME=VALUE,NAME=VALUE``, by name; ``name`` is the setting of the texts.
 
-    Raises:
-        UsageError: if ``=`` or a value is missing, or a name is given twice.
+    An empty text, and a name that is given twice, are an error.
     """
     values: dict[str, str] = {}
     for text in texts:
@@ -65,10 +64,7 @@ def value_texts(texts: Iterable[str], name: str) -> dict[str, str]:
 def split_bindings(text: str, name: str, example: str = "1") -> list[tuple[str, str]]:
     """Split ``NAME=TEXT,NAME=TEXT`` at the commas outside of brackets that are followed by a name and ``=``.
 
-    Args:
-        text: the text.
-        name: the setting that contains the text.
-        example: an example of a value for the hint of an error.
+    The text is that of the setting ``name``; the hint of an error has ``example`` as a value.
 
     Raises:
         UsageError: if ``=`` is missing, or the text before ``=`` is not a valid name.
@@ -165,11 +161,7 @@ def value_or_file(text: str | None) -> str | Array | None:
 
 
 def from_file(path: str) -> Array:
-    """Return the array in a ``.npy``, ``.csv`` or ``.json`` file.
-
-    Raises:
-        FileError: if the file cannot be read or contains anything other than numbers.
-    """
+    """Return the array in a file; see ``array_files.read_array``."""
     from autodiff_cli.evaluation.array_files import read_array  # importing the modules for files takes 8 ms
 
     return read_array(path)

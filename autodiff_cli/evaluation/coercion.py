@@ -168,8 +168,7 @@ def takes_sequence(op: FunctionInfo, values: list[Any]) -> bool:
 def as_whole_number(value: object, what: str) -> Any:
     """Return a whole number, also that of a constant scalar tensor, as an integer; a value of another kind stays as it is.
 
-    Raises:
-        ArgumentError: if the number is not whole or exceeds the range of positions; the message begins with ``what``.
+    A number that is not whole, or not a position of 64 bits, is an error, whose message begins with ``what``.
     """
     if isinstance(value, Tensor) and value.shape == () and not value.requires_grad:
         value = value.item()
@@ -183,10 +182,9 @@ def as_whole_number(value: object, what: str) -> Any:
 
 
 def index_limit(value: object, name: str, tree: Syntax) -> int:
-    """Return a limit of the index of a sum or product as an integer; ``name`` is ``sum`` or ``prod``, ``tree`` the limit.
+    """Return a limit of the index of a sum or product as an integer; any other value and one with a derivative are an error.
 
-    Raises:
-        ArgumentError: if the limit is not a whole number, or has a derivative.
+    ``name`` is ``sum`` or ``prod``, and ``tree`` is the limit.
     """
     if isinstance(value, Tensor) and value.requires_grad:
         constant = f"{tree.children[0].text}={value.item():g}" if tree.kind == "name" and value.shape == () else "n=10"

@@ -203,13 +203,7 @@ def names_and_values(
 
 
 class Traced(NamedTuple):
-    """A traced expression.
-
-    Attributes:
-        tape: the tape of the expression.
-        outputs: the instructions or constants that are the results.
-        variables: the instruction of each variable.
-    """
+    """A traced expression: its tape, its results, which are instructions or constants, and the instruction of each variable."""
 
     tape: Tape
     outputs: list[Operand]

@@ -75,11 +75,7 @@ class TensorRow(Struct):
 
 
 def plain_records(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with plain numbers in place of arrays.
-
-    Raises:
-        LimitError: if the rows contain more numbers than an output may have.
-    """
+    """Return records with plain numbers in place of arrays; more numbers than an output may have are an error."""
     records = list(rows)
     check_printed(sum(places(value.shape) for row in records for value in row.values() if isinstance(value, np.ndarray)))
     return [{column: plain(value) for column, value in row.items()} for row in records]

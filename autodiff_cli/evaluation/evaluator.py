@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 
 class Evaluator(Machine):
-    """An evaluator for one program, with the arguments of ``Machine``.
+    """An evaluator for one program, with the arguments of ``Machine``, and the tree of the program if it is already parsed.
 
     Attributes:
-        tree: the tree of the program, also an argument if the program is already parsed.
         constants: the values of ``detach(...)`` and ``no_grad(...)`` at a point, by source, position and number of the call.  An
             evaluation with a dictionary stores them, and later evaluations at other points use them: a derivative that is
             computed from values then treats these parts as constants too.
@@ -38,11 +37,7 @@ class Evaluator(Machine):
         self._calls: Counter[Span] = Counter()
 
     def run(self) -> Any:
-        """Evaluate all statements and return the value of the last one.
-
-        Raises:
-            AutodiffError: if a statement fails; the error has the position in the source.
-        """
+        """Evaluate all statements and return the value of the last one; an error has the position in the source."""
         self._require_values()
         value = self.program(self.tree)
         if value is None and self.tree.children[-1].kind.startswith("definition"):

@@ -88,11 +88,7 @@ def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) ->
 
 
 def trace_decomposition(tape: Tape, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> Operand:
-    """Append the decomposition of a primitive to the tape, and return the result.
-
-    Raises:
-        NotRecordable: if the primitive does not have a decomposition.
-    """
+    """Append the decomposition of a primitive to the tape, and return the result; a primitive without one is an error."""
     text = decomposition(primitive, statics)
     if text is None:
         raise NotRecordable(f"'{primitive.name}' has no decomposition")

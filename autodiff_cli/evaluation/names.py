@@ -98,11 +98,7 @@ def missing_values_error(missing: Mapping[str, Span], source: str) -> MissingVal
 
 
 def check_functions(tree: Syntax, source: str) -> None:
-    """Check that every function that a program calls exists; without it, values of variables would be of no use.
-
-    Raises:
-        UnknownName: if a function is neither one of the language nor defined by the program.
-    """
+    """Raise an error if a program calls an unknown function; without it, values of variables would be of no use."""
     defined = {node.children[0].children[0].text for node in tree.children if node.kind.startswith("definition")}
     for node in walk(tree):
         name = called_name(node)
@@ -116,12 +112,9 @@ def check_functions(tree: Syntax, source: str) -> None:
 
 
 def check_no_module(names: Mapping[str, Span], source: str, columns: Iterable[str] = ()) -> None:
-    """Check that no name without a value is a Python module, as in ``np.sin(x)``; ``names`` have their first positions.
+    """Raise an error if a name without a value is a Python module, as in ``np.sin(x)``; ``names`` have their first positions.
 
     The names in ``columns`` are those of columns or parameters, and not of modules.
-
-    Raises:
-        MissingValue: if a name is that of a module and is followed by a dot.
     """
     for name, span in names.items():
         hint = None if name in columns else module_hint(name, span, source)

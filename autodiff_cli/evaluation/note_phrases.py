@@ -150,8 +150,7 @@ class Description(NamedTuple):
 
     Attributes:
         text: the source text of the step.
-        arguments: the arguments, such as `` with x = 0.0``, or an empty string.
-        elements: the affected elements, such as `` in 2 of 5 elements, first at [1]``, or an empty string for a scalar.
+        arguments, elements: `` with x = 0.0`` and `` in 2 of 5 elements, first at [1]``; empty if there are none.
     """
 
     text: str

@@ -102,11 +102,7 @@ class Operations:
         return result.item() if isinstance(result, (np.generic, np.ndarray)) else result
 
     def count(self, node: Syntax, more: int = 1) -> None:
-        """Count one operation, and check that the program may run ``more`` operations.
-
-        Raises:
-            LimitError: if the program exceeds the maximum number of operations, or the time of many operations.
-        """
+        """Count one operation; it is an error if the program may not run ``more`` operations from here on, or runs for too long."""
         self._operations += 1
         if self._operations + more - 1 > self.most_operations and not lifted():
             raise LimitError(f"the program runs more than {self.most_operations:,} operations", span=node.span, hint=LIFT)
@@ -128,11 +124,7 @@ class Operations:
         return value
 
     def keys(self, values: Sequence[object]) -> list[Any]:
-        """Return the values between the brackets of an index as index keys of a tensor.
-
-        Raises:
-            ArgumentError: if a value is not a position, a slice, a mask or a list of positions.
-        """
+        """Return the values between the brackets of an index as index keys of a tensor; any other kind of value is an error."""
         for value in values:
             is_key = value is None or value is ... or isinstance(value, (bool, int, float, Tensor, list, slice))
             if not is_key:

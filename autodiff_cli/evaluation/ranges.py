@@ -50,21 +50,13 @@ def parse_ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
 
 
 def parse_interval(text: str, name: str) -> tuple[float, float]:
-    """Return the two ends of ``FROM:TO``.
-
-    Raises:
-        UsageError: if the range is empty, backwards, infinite or one-sided.
-    """
+    """Return the two ends of ``FROM:TO``; the errors are those of ``parse_ranges``."""
     low, high, _ = _range_parts(text, name, "")
     return low, high
 
 
 def parse_sample_count(text: str, name: str, variable: str = "") -> int:
-    """Parse a number of samples.
-
-    Raises:
-        UsageError: if the text is not a whole number in the permitted range.
-    """
+    """Return a number of samples; a text that is not a whole number in the permitted range is an error."""
     value = _single_number(text, name, variable)
     if not 2 <= value <= MOST_SAMPLES or value != int(value):
         label = setting(name, variable)

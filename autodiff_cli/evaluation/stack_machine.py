@@ -127,11 +127,7 @@ class Machine(Operations):
     # The stack of work
 
     def evaluate(self, tree: Syntax) -> Any:
-        """Return the value of one expression.
-
-        Raises:
-            AutodiffError: if the evaluation fails; the error has the position in the source.
-        """
+        """Return the value of one expression; an error has the position in the source."""
         return self._run([(tree, None, 0)])
 
     def call(self, function: UserFunction, arguments: Sequence[Any]) -> Any:
@@ -272,11 +268,7 @@ class Machine(Operations):
         raise UnknownName(f"'{name}' has no value here", span=node.span, source=self.source, hint=hint)
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
-        """Return the function with the name in a call or a method call.
-
-        Raises:
-            UnknownName: if the function does not exist.
-        """
+        """Return the function with the name in a call, or in a method call if ``method``; an unknown name is an error."""
         if name in self.functions and not method:
             return self.functions[name]
         if name in FUNCTIONS:

@@ -170,8 +170,7 @@ class TensorLog:
     ) -> tuple[list[Any], dict[str, Any]]:
         """Convert arguments for a function: tensors for tensor parameters, and plain values for all other parameters.
 
-        Raises:
-            ArgumentError: if there are too many or too few arguments, or a keyword is unknown or given twice.
+        Too many or too few arguments, and a keyword that is unknown or given twice, are an error.
         """
         ready = None if named else _ready_operands(op, values)
         if ready is not None:  # the common case, several times as fast as the general one

@@ -18,8 +18,7 @@ class Step(Struct):
 
     Attributes:
         op: the function; ``None`` for an index, an attribute, a list, and a call to a function with user-written derivatives.
-        arguments: the positional arguments.
-        keywords: the keyword arguments.
+        arguments, keywords: the positional and the keyword arguments.
         result: the result: a tensor, a tuple or a plain value.
         tree: the expression that was evaluated.
     """

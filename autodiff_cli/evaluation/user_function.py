@@ -23,8 +23,7 @@ class UserFunction:
     """A function that a program defines.
 
     Attributes:
-        name: the name of the function.
-        parameters: the names of the parameters.
+        name, parameters: the name of the function, and those of its parameters.
         body: the expression of the result.
         partials: the user-written derivative with respect to each parameter; ``None`` without ``with grad``.
         scope: the local names where the function was defined.
@@ -58,11 +57,7 @@ class UserFunction:
             raise ParseError(message, span=node.children[3].span, hint=hint)
 
     def bind_arguments(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-        """Return the arguments of a call in the order of the parameters.
-
-        Raises:
-            ArgumentError: if there are too many or too few arguments, or a keyword is not a parameter.
-        """
+        """Return the arguments of a call in the order of the parameters; too many, too few and unknown ones are an error."""
         together = {**named, **dict(zip(self.parameters, arguments, strict=False))}
         count = len(arguments) + len(named)
         if count != len(self.parameters) or set(together) != set(self.parameters):
@@ -74,9 +69,7 @@ class UserFunction:
 def call_with_own_vjp(machine: Machine, function: UserFunction, arguments: Sequence[Tensor]) -> Tensor:
     """Call a function with user-written derivatives, which the backward pass and Taylor mode use at every order.
 
-    Raises:
-        NoSeriesError: if an argument is a power series and a derivative does not apply element by element, or if an argument is of
-            another transformation.
+    It is an error if an argument is of another transformation, or if a derivative of a power series is not elementwise.
     """
     from autodiff_cli.autograd.function import Function
 

@@ -31,12 +31,7 @@ def page(style: str, result: Explanation, precision: int) -> str:
 
 
 class Page:
-    """A Markdown page.  Subclasses write the parts of the page in other formats.
-
-    Attributes:
-        none: the text of a missing gradient.
-        end: the last lines of the page.
-    """
+    """A Markdown page, and the base class of other pages; ``none`` is the text of a missing gradient, ``end`` the last lines."""
 
     none = "None"
     end: Sequence[str] = ()

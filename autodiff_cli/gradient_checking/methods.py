@@ -52,11 +52,7 @@ def _require_shape(name: str, formula: str, claimed: Array, exact: Array) -> Non
 
 
 class HighPrecision:
-    """The check in arbitrary precision; see ``precise.reference``.
-
-    Raises:
-        NotPrecise: if the expression cannot be evaluated in arbitrary precision.
-    """
+    """The check in arbitrary precision, an error if the expression has none; see ``precise.reference``."""
 
     def __init__(self, evaluation: Evaluation, order: int) -> None:
         self._variables = evaluation.variables

@@ -64,11 +64,7 @@ def read_bytes(path: str | None, most: int) -> bytes:
 
 
 def open_bytes(path: str | None) -> AbstractContextManager[BinaryIO]:
-    """Open a file for reading bytes; the path ``None`` is standard input, which stays open after a ``with`` block.
-
-    Raises:
-        OSError: if the file cannot be opened.
-    """
+    """Open a file for reading bytes; the path ``None`` is standard input, which stays open after a ``with`` block."""
     if path is not None:
         return open(path, "rb")
     if sys.stdin is None:

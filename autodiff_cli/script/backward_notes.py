@@ -135,11 +135,8 @@ def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> li
 def notes_on_program(program: Program | None, source: str, dtype: DType, shows_value: bool) -> list[dict[str, Any]]:
     """Return the notes on a backward pass, or on a value that is shown; none if it cannot be computed again as an ``Evaluation``.
 
-    Args:
-        program: the root expression of the backward pass, or the expression of the value; ``None`` if its values have changed.
-        source: the text that trees and notes refer to.
-        dtype: the floating-point type of the session, which all leaves must have.
-        shows_value: whether the notes are on the value instead of the derivatives.
+    ``program`` computes the root of the backward pass, or the value if ``shows_value``; it is ``None`` if values have changed.  All
+    leaves must have the floating-point type ``dtype``, that of the session.
     """
     from autodiff_cli.notes import notes_on
 

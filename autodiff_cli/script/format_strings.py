@@ -76,10 +76,9 @@ def _check_specification(specification: str, span: tuple[int, int], source: str)
 
 
 def format_value(value: object, specification: str) -> str:
-    """Return a value in the format of a replacement field; a format of integers takes a whole float, an empty one any value.
+    """Return a value in the format of a replacement field; a format that does not suit the value is an error.
 
-    Raises:
-        ArgumentError: if the format does not suit the value.
+    A format of integers takes a whole float, an empty one any value.
     """
     if not specification:
         return display(value)

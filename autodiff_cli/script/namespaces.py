@@ -17,8 +17,7 @@ _NAMESPACES = (
 def without_prefixes(tokens: list[Syntax], source: str) -> list[Syntax]:
     """Return the tokens of a statement without prefixes such as ``torch.nn.``; a name after another dot is not a prefix.
 
-    Raises:
-        ParseError: for a name of ``torch.func``, whose functions return functions.
+    A name of ``torch.func`` is an error, because its functions return functions.
     """
     plain: list[Syntax] = []
     i = 0

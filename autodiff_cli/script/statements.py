@@ -69,9 +69,8 @@ def _first_line(text: str) -> tuple[str, bool, bool]:
 def parse_statements(source: str, start: int = 0) -> list[Syntax]:
     """Return the statements of a program from position ``start``; the text before this position is already parsed.
 
-    Returns:
-        The trees of the statements.  In addition to the kinds of the grammar, there are ``show``, ``with`` and ``for``, whose last
-        child is a ``block``; the second child of a ``definition`` may also be a ``block``.
+    In addition to the kinds of the grammar, there are ``show``, ``with`` and ``for``, whose last child is a ``block``; the second
+    child of a ``definition`` may also be a ``block``.
 
     Raises:
         ParseError: if the text contains a syntax error; no statement has run in this case.
