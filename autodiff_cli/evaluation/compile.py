@@ -170,21 +170,11 @@ def compile_terms(
 
 
 def names_and_values(
-    expression: str,
-    wrt: Sequence[str] | None,
-    const: Mapping[str, Any] | None,
-    dtype: str,
-    variables: Iterable[str] = (),
+    expression: str, wrt: Sequence[str] | None, const: Mapping[str, Any] | None, dtype: str, variables: Iterable[str] = ()
 ) -> tuple[list[str], list[str], dict[str, Tensor]]:
     """Return the variables of an expression, the variables to differentiate with respect to, and the constants as tensors.
 
-    The arguments are the same as for ``compile``.
-
-    Raises:
-        UnknownName: if a name in ``wrt`` is not a variable.
-        UsageError: if a name occurs twice in ``wrt``, or ``dtype`` is unknown.
-        ParseError: if the expression cannot be parsed.
-        MissingValue: if the expression contains a Python module.
+    The arguments are those of ``compile``.  Unknown and repeated names in ``wrt``, and Python modules, are errors.
     """
     _, constants = evaluated_inputs(None, const, dtype)
     wrt_names = None if wrt is None else name_list(wrt)
@@ -242,16 +232,13 @@ def trace_elements(
     dtype: str,
     formulas: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
 ) -> tuple[list[Instruction], list[Operand]]:
-    """Trace several programs of the same variables on one new tape.
+    """Trace several programs of the same variables on one new tape; one that cannot be traced is an error.
 
     The programs are trees of the text ``source``.  The variables have the ``shapes``, and other names the values ``leaves``.
     ``formulas`` are the functions of arrays that are traced as formulas of their elements; see ``Tape``.
 
     Returns:
         The instructions of the elements of the variables, and the operands of the elements of the results, in order.
-
-    Raises:
-        NotRecordable: if a program cannot be traced.
     """
     tape = Tape(dtype, formulas)
     elements = {name: [tape.variable(label) for label in element_names(name, shape)] for name, shape in shapes.items()}

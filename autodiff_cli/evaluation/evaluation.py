@@ -237,8 +237,7 @@ def evaluated_inputs(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values of variables and of constants, with texts evaluated; ``None`` stands for an empty mapping.
 
-    Raises:
-        UsageError: if a name is both a variable and a constant, or ``dtype`` is unknown.
+    A name that is both a variable and a constant, and an unknown ``dtype`` are errors.
     """
     if dtype not in ("float64", "float32"):
         raise UsageError(f"unknown dtype '{dtype}'", hint="use float64 or float32")

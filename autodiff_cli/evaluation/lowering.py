@@ -46,10 +46,8 @@ def decomposition(primitive: Primitive, statics: Sequence[Any]) -> str | None:
 def lower(tape: Tape, results: Sequence[Operand], known: Known = is_function) -> list[Operand]:
     """Express results with the primitives for which ``known`` is true, and append new instructions to the tape.
 
-    An instruction is lowered after its operands, and the instructions of a decomposition are lowered in turn.
-
-    Raises:
-        NotRecordable: if a primitive that is not known does not have a decomposition.
+    An instruction is lowered after its operands, and the instructions of a decomposition are lowered in turn.  A primitive that is
+    neither known nor has a decomposition is an error.
     """
     lowered: dict[Operand, Operand] = {}
 

@@ -85,12 +85,7 @@ def operand_trees(node: Syntax) -> list[Syntax]:
 
 
 def argument_texts(
-    step: Step,
-    place: tuple[int, ...],
-    shape: tuple[int, ...],
-    one_by_one: bool,
-    source: str,
-    as_text: Callable[[Any], str] = str,
+    step: Step, place: tuple[int, ...], shape: tuple[int, ...], one_by_one: bool, source: str, as_text: Callable[[Any], str] = str
 ) -> dict[Any, str]:
     """Return a text such as ``x = 0.0`` for each argument that is not a literal, keyed by position or keyword.
 

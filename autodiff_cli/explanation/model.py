@@ -150,9 +150,8 @@ class AccumulatedGradient:
     """The gradient of one variable.
 
     Attributes:
-        name: the variable.
+        name, value: the variable and its gradient.
         parts: the contributions whose sum is the gradient, each with the name of its source tensor.
-        value: the gradient.
         chain: the gradient as one formula, in which the local derivatives are multiplied out; ``None`` if a rule has no formula.
     """
 
@@ -193,8 +192,7 @@ class Explanation(DerivativeResult):
     """The explanation of an evaluation and its derivatives.
 
     Attributes:
-        value: the result.
-        output: the name of the result.
+        value, output: the result and its name.
         symbol: the symbol of the result in derivatives.
         given: the values of the variables and constants.
         forward: the lines of the forward pass.

@@ -137,10 +137,7 @@ def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
 
 
 def equation_lines(equation: EquationText, indent: int, left: int, width: int) -> list[Text]:
-    """Return the lines of an equation: one line if it fits into the width, else one line for each side.
-
-    The left side is indented and padded to the width ``left``; the + of ``+=`` takes one character of it.
-    """
+    """Return an equation on one line if it fits, else with each side on its own; ``left`` is the width of the text before ``=``."""
     sign, padded = ("+=", left - 1) if equation.adds else ("=", left)
     start = f"{' ' * indent}{equation.left:<{padded}} {sign} "
     remark = f"   {equation.remark.replace('`', '')}" if equation.remark else ""

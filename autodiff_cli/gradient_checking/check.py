@@ -49,8 +49,7 @@ class Report(CommandResult):
     """The result of ``gradcheck``.
 
     Attributes:
-        expression: the checked expression.
-        points: the number of points.
+        expression, points: the checked expression, and the number of points.
         checks: an entry for each derivative and claim at each point, in the JSON format.
         failure, hint: the message and the hint for the first entry that fails.
         notes: the notes on the points.

@@ -29,13 +29,12 @@ Point = dict[str, Any]
 class At:
     """The values of variables, parsed from ``x=1``, ``x=1,2,3`` or ``x=-2:2:50``; several texts may add values of one variable.
 
+    A variable without a value, with more than one range, or with both a range and values is an error.
+
     Attributes:
         values: the list of values of each variable.
         ranges: the lower and the upper end of the range of each sampled variable.
         samples: the largest number of points of a range, which all ranges have; 0 without ranges.
-
-    Raises:
-        UsageError: if a variable does not have a value, or has more than one range or both a range and values.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -65,11 +64,7 @@ class At:
             self.values.setdefault(name, []).extend(numbers)
 
     def points(self, seed: int = 0) -> list[Point]:
-        """Return every combination of values, each with every sample of the ranges; ``seed`` is that of the random samples.
-
-        Raises:
-            LimitError: if there are more than 10,000 points.
-        """
+        """Return every combination of values and of the samples of ranges, which depend on a seed; too many are an error."""
         count = math.prod(map(len, self.values.values())) * (self.samples if self.ranges else 1)
         check_count(count, MOST_POINTS, "gradcheck would check {} points, more than the limit of {}")
         points = [dict(zip(self.values, values, strict=True)) for values in itertools.product(*self.values.values())]

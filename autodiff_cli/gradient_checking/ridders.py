@@ -33,10 +33,7 @@ _KNOWN = 1e-4
 _ROUNDING = 4 * float(np.finfo(float).eps)
 """The rounding error that is assumed for a value of the function, relative to this value."""
 _PROBABLE, _CERTAIN = 4, 100
-"""Multiples of an estimated error: the error that a right number may have, and the error that only a wrong number has.
-
-The second one is much larger, because the estimate of a large error may be too small.
-"""
+"""Multiples of an estimated error, which may be too small: the error of a right number, and that of a certainly wrong number."""
 
 
 class DifferenceQuotient:

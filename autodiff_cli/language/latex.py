@@ -226,12 +226,12 @@ def _floor_divide(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
-    """Return a conditional as a list of cases, which are also the items of the piece: a value and its condition, if it has one.
-
-    The cases of a conditional in the last branch follow in the same list.
-    """
+    """Return a conditional as a list of cases, its ``items``: a value and a condition each, but only a value in the last case."""
     cases = [_Piece("", items=[value, condition])]
-    cases += (otherwise.items or []) if otherwise.begins == "cases" else [_Piece("", items=[otherwise])]
+    if otherwise.begins == "cases":  # a conditional in the last branch
+        cases += otherwise.items or []
+    else:
+        cases.append(_Piece("", items=[otherwise]))
     lines: list[Text] = []
     for case in cases:
         branch, *conditions = case.items or []
@@ -285,10 +285,7 @@ def _equation(left: _Piece, right: _Piece) -> _Piece:
 
 
 def _defined(name: str, bound: _Piece, body: _Piece) -> _Piece:
-    """Return a value that an equation, a minimum or an integral defines.
-
-    ``bound`` is the range of an integral, or the unknown with its start, which is not part of the notation.
-    """
+    """Return a value that an equation, a minimum or an integral defines; ``bound`` is the range, or the unknown with its start."""
     symbol, *ends = bound.items or []
     if name == "integral":
         low, high = ends

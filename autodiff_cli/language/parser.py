@@ -364,10 +364,7 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
 
 
 def _unexpected_token_hint(token: Syntax, before: Syntax | None, expected: dict[str, int]) -> str | None:
-    """Return a hint for a sign or a word that cannot follow the token ``before``, which is ``None`` at the beginning.
-
-    ``expected`` has the kinds of tokens that may stand there as keys.
-    """
+    """Return a hint for a token that is not of an ``expected`` kind; the token ``before`` it is ``None`` at the beginning."""
     if token.kind == "EQUAL":
         return "write == to compare, or put 'name = expression' at the start of a statement"
     if token.kind == "COLON" and _TABLES["literals"][".."] in expected:

@@ -7,7 +7,7 @@ shows their output during the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -49,7 +49,7 @@ class Blocks(Machine):
             "format_string": self._format_string,
             **{kind: self._visits[kind] for kind in ("assignment", "unpack", "definition", "definition_with_grad")},
             "return": lambda node: after(node, node.children[1:], lambda node, values: values[0] if values else None),
-            "block": lambda node: self._sequence(node, iterate(node.children)),
+            "block": lambda node: self._sequence(node, (statement for statement in node.children)),
             **{kind: lambda node: self._sequence(node, self.turns(node)) for kind in COMPOUND},
             **{kind: lambda node: after(node, _operands(node), self._effect) for kind in EFFECTS},
         }
@@ -189,11 +189,6 @@ class Blocks(Machine):
             return "".join(format_value(next(remaining), part.text) if part.kind == "field" else part.text for part in parts)
 
         return after(node, expressions, join)
-
-
-def iterate(statements: Sequence[Syntax]) -> Generator[Syntax]:
-    """Yield the statements of a block."""
-    yield from statements
 
 
 def _operands(node: Syntax) -> list[Syntax]:

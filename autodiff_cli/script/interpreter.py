@@ -32,7 +32,7 @@ from autodiff_cli.language.operators import IN_PLACE
 from autodiff_cli.language.tree import STATEMENTS, Syntax, called_name, new_token, new_tree, unparse
 from autodiff_cli.script import library
 from autodiff_cli.script.backward_notes import History, Program, notes_on_program, program_behind
-from autodiff_cli.script.blocks import Blocks, Index, iterate
+from autodiff_cli.script.blocks import Blocks, Index
 from autodiff_cli.script.display import display
 from autodiff_cli.script.namespaces import PACKAGE
 from autodiff_cli.script.statements import COMPOUND, WORDS, parse_statements
@@ -96,7 +96,7 @@ class Interpreter(Blocks):
         start = len(self.source)
         self.tensors.source += text if text.endswith("\n") else text + "\n"
         statements = parse_statements(self.source, start)
-        levels = [iterate(statements)]  # the statements of the blocks that have begun, those of the innermost one last
+        levels = [(one for one in statements)]  # the statements of the blocks that have begun, those of the innermost one last
         self.start_counting()
         with self._modes():
             try:
