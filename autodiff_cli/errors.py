@@ -166,18 +166,13 @@ class NotRecordable(GraphError):
 
 
 class NotPrecise(GraphError):
-    """A function that cannot be computed to more digits than a float64 has.
+    """A function, or a use of one, that cannot be computed to more digits than a float64 has; the error names it."""
 
-    Attributes:
-        what: the name of the function.
-    """
-
-    def __init__(self, what: str) -> None:
+    def __init__(self, function: str) -> None:
         super().__init__(
-            f"not possible, because {what} cannot be computed to more digits than a float64 has",
+            f"not possible, because {function} cannot be computed to more digits than a float64 has",
             hint=f"leave out {setting('verify')} and {setting('digits')}, or check the derivative in float64 with gradcheck",
         )
-        self.what = what
 
 
 class InvalidCheck(GraphError, AssertionError):
