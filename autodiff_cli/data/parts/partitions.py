@@ -90,14 +90,19 @@ def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
             position += len(data)
             number += lines_in(data)
             if is_whole_rows and delimiter and b'"' in data:
-                lines = data.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
-                is_whole_rows = is_regular(lines, delimiter)
+                is_whole_rows = _has_one_row_a_line(data, delimiter)
             if position >= due and number >= line:
                 cuts.append((position, number))
                 due = position + most
     end = (position, number)
     inner = [cut for cut in cuts if cut != end] if is_whole_rows else []
     return [(0, 1), *inner, end]
+
+
+def _has_one_row_a_line(data: bytes, delimiter: str) -> bool:
+    """Return whether each line of CSV is a row, because the quotes around cells do not contain newlines."""
+    lines = data.replace(b"\r\n", b"\n").removeprefix(codecs.BOM_UTF8).removesuffix(b"\n") + b"\n"
+    return is_regular(lines, delimiter)
 
 
 def _group_cuts(counts: list[int], most: int) -> Cuts:

@@ -62,14 +62,9 @@ def facts_of(job: Job, inputs: Sequence[Input], template: str, most: int) -> Fac
 def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[FolderRun]:
     """Make the hidden folder in a folder of output files, or find that of an unfinished run.
 
-    At exit, the hidden folder is removed, unless the run can be continued.  An error of a row also removes the output files.
-
     ``target`` is ``out/`` or ``out/*.csv``, ``form`` the format of the files, ``facts`` what determines them, and ``resume``
-    whether an unfinished run is continued.
-
-    Raises:
-        FileError: if there is an unfinished run and ``resume`` is false, or it wrote other files; if another run is writing to
-            the folder, or the folder contains files with the names of the output files.
+    whether an unfinished run is continued.  ``FileError`` is raised if there is an unfinished run and ``resume`` is false, or it
+    wrote other files; if another run is writing to the folder, or the folder contains files with the names of the output files.
     """
     folder, template = output.split(target, form)
     hidden = storage.join(folder, f".{template.replace('*', '').lstrip('.')}.unfinished")
@@ -81,31 +76,36 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
         running = lock.enter_context(_running(hidden, target))
         if unfinished is not None:
             _check_continued(unfinished, facts, target, hidden, resume)
-        can_continue = True  # also after an interruption, which is not an ``AutodiffError``
-        try:
+        with _cleaned_up(lock, hidden, folder, template):
             output.write(description, content)
             yield FolderRun(running, sha256(content).hexdigest()[:16])
-            can_continue = False  # the run is finished
-        except AutodiffError as error:
-            can_continue = type(error) in _PASSING
-            if not can_continue:
-                lock.close()  # so that workers stop before the files are removed
-                _remove_files(folder, template)
-            elif error.hint is None and _has_records(hidden):
-                error.hint = f"continue the run with {setting('resume')}"
-            raise
-        finally:
-            with output.undisturbed():
-                lock.close()
-                if not (can_continue and _has_records(hidden)):
-                    _remove_traces(hidden, folder, template)
 
 
-def _remove_traces(hidden: str, folder: str, template: str) -> None:
-    """Remove the hidden folder of a run, and the temporary files that killed workers left beside the output files."""
-    storage.remove(storage.join(hidden, _DESCRIPTION))  # first of all, so that a later run cannot continue without records
-    storage.remove_folder(hidden)
-    _remove_files(folder, f".{template}.*.tmp")
+@contextmanager
+def _cleaned_up(lock: ExitStack, hidden: str, folder: str, template: str) -> Iterator[None]:
+    """Release the lock of a run at exit, and remove its hidden folder, unless a later run can continue it from its records.
+
+    An error of a row also removes the output files.
+    """
+    can_continue = True  # also after an interruption, which is not an ``AutodiffError``
+    try:
+        yield
+        can_continue = False  # the run is finished
+    except AutodiffError as error:
+        can_continue = type(error) in _PASSING
+        if not can_continue:
+            lock.close()  # so that workers stop before the files are removed
+            _remove_files(folder, template)
+        elif error.hint is None and _has_records(hidden):
+            error.hint = f"continue the run with {setting('resume')}"
+        raise
+    finally:
+        with output.undisturbed():
+            lock.close()
+            if not (can_continue and _has_records(hidden)):
+                storage.remove(storage.join(hidden, _DESCRIPTION))  # first, so that a later run cannot continue without records
+                storage.remove_folder(hidden)
+                _remove_files(folder, f".{template}.*.tmp")  # what killed workers left
 
 
 @contextmanager

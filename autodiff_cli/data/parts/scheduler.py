@@ -35,12 +35,8 @@ _OTHER_VERSIONS = (
 def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., Generator[Any]]]:
     """Connect to a cluster, and yield the function that calls a function on its workers for many arguments, in order.
 
-    At exit, the connection is closed, and a new cluster on this machine is shut down.
-
-    Args:
-        address: the address of a scheduler; ``dask`` for a new cluster on this machine.
-        workers: the number of worker processes of a new cluster; another cluster has its own.
-        tell: the function that shows a note on the cluster to the user.
+    ``address`` is that of a scheduler, or ``dask`` for a new cluster of so many ``workers`` on this machine; ``tell`` shows notes
+    on the cluster to the user.  At exit, the connection is closed, and a new cluster is shut down.
 
     Without Dask, ``MissingPackage`` is raised; for an invalid address, ``UsageError``; and ``ClusterError`` if the scheduler does
     not answer, or the workers of a new cluster do not start.
