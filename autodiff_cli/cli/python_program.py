@@ -110,7 +110,7 @@ class _Torch(MetaPathFinder, Loader):
         name = module.__name__
         inside = name.partition(".")[2]
         try:
-            sys.modules[name] = import_module(f"autodiff_cli.{inside}".rstrip("."))
+            sys.modules[name] = import_module(f"autodiff_cli.{inside}".rstrip("."))  # nothing is inside for ``torch`` itself
         except ModuleNotFoundError:
             place, _, own = inside.rpartition(".")
             hint = hint_for(place, own)

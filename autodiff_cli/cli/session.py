@@ -181,8 +181,9 @@ class Session:
 
         if name == "functions":  # which takes words instead of an expression
             return [text]
-        *before, root = parse(" ".join(words_of(text)) if text[:1] in "\"'" else text).children
-        program = None if before else self._interpreter.program(root)
+        is_quoted = text.startswith(('"', "'"))
+        *before, root = parse(" ".join(words_of(text)) if is_quoted else text).children
+        program = None if before else self._interpreter.program(root)  # statements before it have not been run
         if program is None:
             message = "a value that the expression needs has changed since it was computed"
             raise MissingValue(message, hint="assign the expression again")

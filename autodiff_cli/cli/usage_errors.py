@@ -123,10 +123,10 @@ def in_plain_words(error: click.UsageError) -> UsageError:
             help_hint = "write the options of a Python program after --"
         return UsageError(f"unknown option '{error.option_name}'", hint=close or help_hint)
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
-        wanted, hint = _wanted(error.param.type, error.message)
+        value = re.sub(r"^'?(.*?)'? is not .*", r"\1", error.message, flags=re.DOTALL)  # with which click's message begins
+        wanted, hint = _wanted(error.param.type, value)
         if wanted:
             option_name = max(error.param.opts, key=len)  # --at, and not -a
-            value = re.sub(r"^'?(.*?)'? is not .*", r"\1", error.message, flags=re.DOTALL)  # with which click's message begins
             return UsageError(f"{option_name} needs {wanted}, not '{value}'", hint=hint or help_hint)
     if isinstance(error, click.BadOptionUsage) and "does not take a value" in error.message:
         return UsageError(f"{error.option_name} does not take a value", hint=f"write only {error.option_name}")
@@ -139,11 +139,10 @@ def in_plain_words(error: click.UsageError) -> UsageError:
     return UsageError(_sentence(message), hint=hint or help_hint)
 
 
-def _wanted(kind: click.ParamType[object], message: str) -> tuple[str, str | None]:
-    """Return what values an option takes, empty for a kind without a description, and a hint with the closest of its choices."""
+def _wanted(kind: click.ParamType[object], value: str) -> tuple[str, str | None]:
+    """Return what values an option takes, empty for a kind without a description, and a hint with the choice closest to a value."""
     if isinstance(kind, click.Choice):
-        value = re.match(r"'(.*?)' is not", message)
-        return f"one of {', '.join(map(str, kind.choices))}", suggestion(value[1], kind.choices) if value else None
+        return f"one of {', '.join(map(str, kind.choices))}", suggestion(value, kind.choices)
     if isinstance(kind, click.IntRange):
         if kind.max is None:
             return f"a whole number of at least {kind.min}", None

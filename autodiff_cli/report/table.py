@@ -259,8 +259,11 @@ def _parts(strips: list[_Strip], room: int) -> tuple[list[_Fit], list[_Strip]]:
 
 
 def _fit(strips: list[_Strip], room: int) -> _Fit | None:
-    """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit."""
-    for is_folded in (False, True):  # first the gaps become smaller, then matrices are folded
+    """Shrink columns as little as possible, and return the result; ``None`` if the columns do not fit.
+
+    First the gaps become smaller, then matrices are folded, and then all wide columns get the same width.
+    """
+    for is_folded in (False, True):
         strips = [strip.folded() for strip in strips] if is_folded else strips
         widths = [strip.widest for strip in strips]
         for gap in _GAPS:
@@ -270,7 +273,7 @@ def _fit(strips: list[_Strip], room: int) -> _Fit | None:
     least = [strip.least for strip in strips]
     if sum(least) > room:
         return None
-    for widest in range(room, 0, -1):  # the wide columns become equally wide
+    for widest in range(room, 0, -1):
         lowered = [max(low, min(width, widest)) for low, width in zip(least, widths, strict=True)]
         if sum(lowered) <= room:
             return _Fit(strips, lowered, _GAPS[-1])
