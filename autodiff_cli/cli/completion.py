@@ -45,11 +45,7 @@ class _Line(NamedTuple):
 
 
 def completions(args: Sequence[str], incomplete: str) -> Items:
-    """Return the completions of the word at the cursor.
-
-    Args:
-        args: the complete words between ``autodiff`` and the cursor.
-        incomplete: the word that is being typed.
+    """Return the completions of the word at the cursor, ``incomplete``, after the words ``args`` that follow ``autodiff``.
 
     Completions that end with ``(``, ``=``, ``,`` or ``/`` are incomplete: the user continues to type after them.
     """

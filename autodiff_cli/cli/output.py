@@ -27,13 +27,9 @@ Display = Callable[[Mapping[str, str]], None]
 
 
 class Notebook:
-    """A notebook in which commands run.
+    """A notebook in which commands run, and the session that ``repl`` started in it.
 
-    Args:
-        display: the function that displays an output; ``None`` if the output is a terminal.
-
-    Attributes:
-        session: the session that ``repl`` started.
+    ``display`` is the function that displays an output; ``None`` if the output is a terminal.
     """
 
     def __init__(self, display: Display | None) -> None:

@@ -88,11 +88,7 @@ class _Program(ExecutionLoader):
 
 
 class _Torch(MetaPathFinder, Loader):
-    """An importer for which ``torch`` and its modules are this package and its modules.
-
-    Args:
-        default: the default type, which is set when ``torch`` is imported.
-    """
+    """An importer for which ``torch`` and its modules are this package and its modules; it sets the ``default`` type as well."""
 
     def __init__(self, default: DTypeLike) -> None:
         self._default = default
@@ -102,11 +98,7 @@ class _Torch(MetaPathFinder, Loader):
         return spec_from_loader(name, self) if name.partition(".")[0] == "torch" else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of this package in the place of an empty module, as a module may do when it runs.
-
-        Raises:
-            ModuleNotFoundError: if this package does not have the module.
-        """
+        """Put the module of this package, if there is one, in the place of an empty module, as a module may do when it runs."""
         name = module.__name__
         inside = name.partition(".")[2]
         try:

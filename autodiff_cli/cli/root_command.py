@@ -47,7 +47,7 @@ def command(expr: str, table: row_options.Table, over: tuple[str, ...], all: boo
 
     result = root(read_expression(expr), over=over, all=all, trace=trace, **settings)
     for each in result.notes:
-        if each["kind"] == "others":
+        if each["kind"] == "others":  # the library does not know how the command shows them
             each["message"] += "; --all lists every root"
     table.output().emit_solution(result)
 

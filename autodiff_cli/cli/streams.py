@@ -15,11 +15,8 @@ from autodiff_cli.report.control_characters import visible
 class Messages(io.TextIOBase):
     """Standard error that makes control characters visible and ignores write errors.
 
-    Args:
-        stream: the stream to write to; ``None`` if standard error is closed.
-
     Attributes:
-        unescaped: the stream itself, for text whose control characters must reach the terminal.
+        unescaped: the stream itself, for text whose control characters must reach the terminal; ``None`` if it is closed.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
