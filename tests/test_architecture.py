@@ -39,7 +39,7 @@ FLOORS = {
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
     "autograd": 10040,
-    "cli": 4112,
+    "cli": 4093,
     "code_generation": 1185,
     "compiler": 2938,
     "data": 5775,
