@@ -28,14 +28,14 @@ def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
     It is not possible if the output does not require grad, or if it has several elements and the evaluation does not have an
     initial gradient.
     """
-    start = evaluation.gradient if output is evaluation.output else None
-    if not output.requires_grad or (start is None and output.numel() != 1):
+    initial_gradient = evaluation.gradient if output is evaluation.output else None
+    if not output.requires_grad or (initial_gradient is None and output.numel() != 1):
         return False
     for tensor, _expression in evaluation.evaluator.tensors.entries:
         if tensor.requires_grad:
             tensor.retain_grad()
     with np.errstate(all="ignore"):
-        output.backward(start)
+        output.backward(initial_gradient)
     return True
 
 
@@ -164,7 +164,7 @@ def _inputs(node: Node) -> list[Node]:
 
 
 def _gradient_hook(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None]:
-    """Return a hook that stores the first upstream gradient of a node in its drawing."""
+    """Return a hook that stores the upstream gradient of a node, of the first of its outputs that has one, in its drawing."""
 
     def hook(gradients: Sequence[Tensor | None]) -> None:
         first = next((gradient for gradient in gradients if gradient is not None), None)

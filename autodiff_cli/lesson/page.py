@@ -19,7 +19,7 @@ from autodiff_cli.errors import AutodiffError
 from autodiff_cli.explanation.model import CotangentContribution, ExplainedStep, Explanation, ForwardLine
 from autodiff_cli.explanation.sentences import broadcast_text, unsigned_zeros
 from autodiff_cli.language.tree import free_name_nodes, unparse
-from autodiff_cli.lesson.recomputing import code
+from autodiff_cli.lesson.recomputing import function_source
 from autodiff_cli.limits import check_count
 from autodiff_cli.report.array_text import finite_or_text, human
 
@@ -84,7 +84,7 @@ def to_html(result: Explanation, precision: int) -> str:
     lesson = _Lesson(result, precision)
     source, reason = "", None  # of the function that computes the page for other inputs; or why there is none
     try:
-        source = code(result)
+        source = function_source(result)
     except AutodiffError as error:
         reason = error.message
     data = {**lesson.content(), "fixed": reason if result.given else None}

@@ -78,19 +78,20 @@ def _page_function(plot: Plot | Field, over: Sequence[Range], inputs: Mapping[st
     """Return the function of the variables with ranges and of the inputs, or without the inputs, or else an empty one."""
     try:
         check_count(sum(value.size for value in inputs.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
-        return _PageFunction(_code(plot, over, inputs), moves=True, fixed=None)
+        return _PageFunction(_function_source(plot, over, inputs), moves=True, fixed=None)
     except AutodiffError as error:
         reason = error.message
     if inputs:  # an input that decides the shape of an array, for example, cannot move
         try:
-            return _PageFunction(_code(plot, over, {}), moves=False, fixed=f"The other inputs cannot be moved: {reason}.")
+            source = _function_source(plot, over, {})
+            return _PageFunction(source, moves=False, fixed=f"The other inputs cannot be moved: {reason}.")
         except AutodiffError as error:
             reason = error.message
     samples_only = f"The page shows samples, because it cannot compute other values: {reason}."
     return _PageFunction("", moves=False, fixed=samples_only)
 
 
-def _code(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array]) -> str:
+def _function_source(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array]) -> str:
     """Return the source of a JavaScript function of the variables with ranges and of the elements of the moved inputs.
 
     It returns the value and its derivatives with respect to the variables with ranges, for each program.

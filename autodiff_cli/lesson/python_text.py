@@ -100,7 +100,7 @@ class PythonText:
         return (start if before is None else before.start(), end)
 
     def _read(self, span: Span) -> Syntax:
-        """Parse a part of the text for ``tree``."""
+        """Return the syntax tree of a part of the text, as ``tree`` does, from its text and not from the known trees."""
         try:
             trees = parse_statements(self.source[: span[1]], span[0])
         except ParseError:
@@ -139,7 +139,7 @@ def _kind(statement: ast.stmt) -> str:
 
 
 def _is_quiet(statement: ast.stmt) -> bool:
-    """Return whether a lesson leaves a statement out if it has no effect: heads of blocks, imports and texts in comments' place."""
+    """Return whether a lesson leaves a statement out if it has no effect: heads of blocks, imports, and texts as comments."""
     if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal)):
         return True
     if isinstance(statement, ast.Expr):

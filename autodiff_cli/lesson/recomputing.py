@@ -37,7 +37,7 @@ MOST_INSTRUCTIONS = 30_000
 """The most instructions of the function, which takes some milliseconds then."""
 
 
-def code(result: Explanation) -> str:
+def function_source(result: Explanation) -> str:
     """Return the source of a JavaScript function of the elements of all inputs, in their order.
 
     It returns the elements of the values of all lines, and then, for each contribution, the elements of the local derivative, if it
@@ -101,7 +101,7 @@ class _Tracing:
         self.uses: dict[str, dict[str, list[Operands]]] = {}
         self.evaluator = _Evaluator(result.expression, {}, self.tape.dtype)
         self.evaluator.tensors.listing = False
-        for statement in parse(result.expression).children:
+        for statement in parse(result.expression).children:  # so that operations may call the functions of the program
             if statement.kind.startswith("definition"):
                 self.evaluator.evaluate(statement)
 

@@ -212,8 +212,8 @@ class Recording(ABC):
 
     def _add_leaves(self, nodes: Iterable[Node], span: Span) -> None:
         """Add the leaves that nodes take and that the program does not have."""
-        below = [edge[0] for node in nodes for edge in node._edges if edge is not None]
-        for leaf in [end.variable for end in below if isinstance(end, AccumulateGrad)]:
+        inputs = [edge[0] for node in nodes for edge in node._edges if edge is not None]
+        for leaf in [node.variable for node in inputs if isinstance(node, AccumulateGrad)]:
             if not self._known.of_tensor(leaf):
                 self._add_named(leaf, "", name_tree("tensor"), "", span)
 

@@ -121,11 +121,11 @@ def _notes_by_variables(evaluation: Evaluation, switches: list[Switch], effects:
 
     The note describes the lowest order at which the two sides differ.
     """
-    groups: dict[tuple[str, ...], list[Switch]] = {}
+    groups: dict[tuple[str, ...], list[Switch]] = {}  # by the variables along which there is an effect
     for switch in switches:
-        key = tuple(name for name in effects if name in switch.variables)
-        if key:
-            groups.setdefault(key, []).append(switch)
+        names = tuple(name for name in effects if name in switch.variables)
+        if names:
+            groups.setdefault(names, []).append(switch)
     notes = []
     for names, group in groups.items():
         members = _with_gradient(evaluation, group) if len(group) > 1 else group

@@ -40,20 +40,20 @@ class _Origin(NamedTuple):
 
 
 def nonfinite_value_notes(evaluation: Evaluation) -> list[Note]:
-    """Return the notes on a non-finite output."""
+    """Return the notes on a non-finite output: on arguments outside of a domain, and on the first other nan, inf and -inf."""
     if is_finite(evaluation.output._data):
         return []
     notes = []
-    rest: dict[str, Note] = {}  # the first note for each of nan, inf and -inf
+    first_of_kind: dict[str, Note] = {}
     for origin in _Search(evaluation).origins():
-        outside = _domain_note(origin, evaluation)
-        if outside is not None:
-            notes.append(outside)
+        domain_note = _domain_note(origin, evaluation)
+        if domain_note is not None:
+            notes.append(domain_note)
         else:
             kind = str(origin.value[first_true_index(origin.mask)])
-            if kind not in rest:
-                rest[kind] = _origin_note(origin, kind, evaluation)
-    return [*notes, *rest.values()]
+            if kind not in first_of_kind:
+                first_of_kind[kind] = _origin_note(origin, kind, evaluation)
+    return [*notes, *first_of_kind.values()]
 
 
 def is_finite(value: ArrayLike) -> bool:
@@ -74,8 +74,8 @@ class _Search:
         self.leaves = evaluation.leaves
         self.trace = evaluation.trace
         output = evaluation.output
-        self.masks: dict[int, Mask] = {id(output): _nonfinite_mask(output._data)}  # of tensors, by their ids
-        self.plain: list[float] = []  # Python numbers
+        self.masks: dict[int, Mask] = {id(output): _nonfinite_mask(output._data)}  # of the explaining elements, by tensor id
+        self.plain: list[float] = []  # the explaining Python numbers
         self.places: dict[int, int] = {}  # the number of the step that computed each tensor, by its id
         for i, step in enumerate(self.trace):
             for result in step.results:
@@ -119,18 +119,18 @@ class _Search:
 
     def _earlier_nonfinite(self, step: Step) -> Tensor | None:
         """Return an earlier non-finite result behind the arguments of a step, as 1/inf is 0; ``None`` if one is not finite."""
-        waiting = [value for value in flat_inputs(step) if type(value) is Tensor]
-        if not all(is_finite(value._data) for value in waiting):
+        pending = [value for value in flat_inputs(step) if type(value) is Tensor]
+        if not all(is_finite(value._data) for value in pending):
             return None
         for _ in range(MOST_BACK):
-            if not waiting:
+            if not pending:
                 return None
-            value = waiting.pop()
+            value = pending.pop()
             if not is_finite(value._data):
                 return value
-            before = self.trace[self.places[id(value)]] if id(value) in self.places else None
-            if before is not None and before.op is not None and before.op.name not in _REGULAR_AT_INFINITY:
-                waiting += [argument for argument in flat_inputs(before) if type(argument) is Tensor]
+            maker = self.trace[self.places[id(value)]] if id(value) in self.places else None  # no step made a variable
+            if maker is not None and maker.op is not None and maker.op.name not in _REGULAR_AT_INFINITY:
+                pending += [argument for argument in flat_inputs(maker) if type(argument) is Tensor]
         return None
 
     def _mark_causes(self, step: Step, result: NDArray[Any] | float, mask: Mask) -> Mask:
@@ -164,21 +164,20 @@ class _Search:
 
 def _dependent_elements(step: Step, arguments: list[Any], mask: Mask) -> Iterator[Mask]:
     """Yield, for each argument, the mask of result elements that depend on it; for ``where``, the elements taken from it."""
-    chooses = step.op is not None and step.op.name == "where" and len(arguments) == 3 and is_pointwise(step)
-    for i in range(len(arguments)):
-        if chooses and i > 0:
-            chosen = np.asarray(raw(arguments[0]), bool)
-            yield mask & (chosen if i == 1 else ~chosen)
-        else:
-            yield mask
+    is_choice = step.op is not None and step.op.name == "where" and len(arguments) == 3 and is_pointwise(step)
+    if not is_choice:
+        yield from [mask] * len(arguments)
+        return
+    condition = np.asarray(raw(arguments[0]), bool)
+    yield from (mask, mask & condition, mask & ~condition)
 
 
 def _reduced_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
     """Reduce a broadcast mask to the original shape: an element is true if any of its copies is."""
-    extra = mask.ndim - len(shape)
-    mask = np.logical_or.reduce(mask, axis=tuple(range(extra))) if extra else mask
-    along = tuple(i for i, n in enumerate(shape) if n == 1 and mask.shape[i] != 1)
-    return np.logical_or.reduce(mask, axis=along, keepdims=True) if along else mask
+    added = mask.ndim - len(shape)  # the number of leading dimensions that broadcasting added
+    mask = np.logical_or.reduce(mask, axis=tuple(range(added))) if added else mask
+    stretched = tuple(i for i, n in enumerate(shape) if n == 1 and mask.shape[i] != 1)
+    return np.logical_or.reduce(mask, axis=stretched, keepdims=True) if stretched else mask
 
 
 def _domain_note(origin: _Origin, evaluation: Evaluation) -> Note | None:

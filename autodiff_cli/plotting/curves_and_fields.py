@@ -90,8 +90,8 @@ def sample_expression(
 
 def _notes_on_names(outputs: Sequence[Curve], names: Sequence[str], default_ranges: Sequence[Range]) -> list[Record]:
     """Return notes on expressions that are not shown, on default ranges, and on names with values that no output contains."""
-    before = parse(outputs[0].program).children[:-1]
-    unshown = [unparse(statement) for statement in before if statement.kind not in STATEMENTS]
+    *statements_before, _output = parse(outputs[0].program).children
+    unshown = [unparse(statement) for statement in statements_before if statement.kind not in STATEMENTS]
     notes = [note("unused", f"{text} is not shown; separate several curves with commas") for text in unshown]
     notes += [note("range", f"the range of {r.name} is {r.low:g} to {r.high:g}") for r in default_ranges]
     used = {name for output in outputs for name in free_names(parse(output.program))}

@@ -79,8 +79,8 @@ def _range_with_margin(values: Floats, share: float = MARGIN) -> tuple[float, fl
     """Return the range of the finite values, 0 to 1 if there are none, enlarged by a share of its length, or of a constant."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    wide = (high - low) or abs(low) or 1.0
-    return low - share * wide, high + share * wide
+    length = (high - low) or abs(low) or 1.0
+    return low - share * length, high + share * length
 
 
 def fit_picture(plot: FittedPlot, kind: str, theme: str = "light") -> bytes:

@@ -177,9 +177,9 @@ def _pi_label(share: float) -> str:
     """Return a multiple of pi as text: ``−3π/4``."""
     if not share:
         return "0"
-    over, below = share.as_integer_ratio()
-    factor = {1: "", -1: "−"}.get(over, _with_minus(str(over)))
-    return f"{factor}π{f'/{below}' if below > 1 else ''}"
+    numerator, denominator = share.as_integer_ratio()
+    factor = {1: "", -1: "−"}.get(numerator, _with_minus(str(numerator)))
+    return f"{factor}π{f'/{denominator}' if denominator > 1 else ''}"
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:

@@ -102,7 +102,7 @@ class Differences:
         """The evaluations, with enough digits that no sum of two floats loses a term."""
         if self._run is None:
             self._run = self._new_run(self._enough)
-            self._run.value(())  # an evaluation sets ``short``
+            self._run.value(())  # an evaluation sets ``short`` if a sum lost a term, for example
             if self._run.math.short and self._enough < MOST_DIGITS:
                 self._enough = MOST_DIGITS + self._more + STEPS[1] * self._order
                 self._run = self._new_run(self._enough)

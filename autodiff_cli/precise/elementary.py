@@ -107,10 +107,12 @@ def _sigmoid(mp: Arithmetic, x: Real) -> Real:
 
 def _softplus(mp: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
     """Return log(1 + exp(beta*x))/beta, or ``x`` where beta*x is above the threshold, unless that is ``None``."""
-    scaled = x * mp.number(beta).value
+    factor = mp.number(beta).value
+    scaled = x * factor
     if threshold is not None and scaled > threshold:
         return x
-    return ((scaled if scaled > 0 else mp.zero) + mp.log1p(mp.exp(-abs(scaled)))) / mp.number(beta).value
+    positive_part = scaled if scaled > 0 else mp.zero
+    return (positive_part + mp.log1p(mp.exp(-abs(scaled)))) / factor  # exp does not overflow
 
 
 def ndtr(mp: Arithmetic, x: Real) -> Real:

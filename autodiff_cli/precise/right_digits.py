@@ -96,7 +96,7 @@ class Verified:
         """Compare and add the tensors of all steps of the program; add none if the exact program lists other shapes."""
         leaves = self._evaluation.leaves
         listed = [(tensor, name) for tensor, name, _ in self._evaluation.evaluator.named() if name not in leaves]
-        exact = self._reference.tensors()[len(leaves) :]
+        exact = self._reference.tensors()[len(leaves) :]  # the leaves come first
         if [tensor.shape for tensor, _ in listed] != [tensor.shape for tensor in exact]:
             return  # tensors without digits, such as indices, may be in only one of the two lists
         for (tensor, name), other in zip(listed, exact, strict=True):
@@ -112,7 +112,7 @@ class Verified:
         self._compare_and_add(COEFFICIENTS, values, exact)
 
     def _compare_and_add(self, path: Path, values: ArrayLike, exact: Iterable[Real | None]) -> None:
-        """Add the correct digits and the exact texts of the elements of an array."""
+        """Add the correct digits and the exact texts of the elements of an array, whose exact values are in row-major order."""
         array = np.asarray(values)
         pairs = list(zip(array.ravel(), exact, strict=True))
         self.right[path] = _nested_lists([self._count_right_digits(number, other) for number, other in pairs], array.shape)

@@ -125,7 +125,7 @@ def _wofz(mp: Arithmetic, x: Real, y: Real, imaginary: bool) -> Real:
 
 
 def _voigt(mp: Arithmetic, x: Real, sigma: Real, gamma: Real) -> Real:
-    """Return the Voigt profile, which is a Lorentz profile for sigma = 0."""
+    """Return the Voigt profile, re(w((x + i*gamma)/(sqrt(2)*sigma)))/(sqrt(2*pi)*sigma), a Lorentz profile for sigma = 0."""
     if sigma < 0 or gamma < 0 or mp.isnan(x + sigma + gamma):
         return mp.nan
     if not sigma:
