@@ -174,19 +174,27 @@ def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effec
     where = " and ".join(places) if len(places) == len(group) <= 2 else f"{places[0]} and {plural(len(group) - 1, 'more place')}"
     lowest = min([change.order for effect in effects for change in effect.changes], default=1)
     changes = [next((change for change in effect.changes if change.order == lowest), None) for effect in effects]
+    source = _convention_source(op.convention) if lowest == 1 else ""
+    texts = _effect_texts(evaluation, effects, changes, lowest, source)
+    one_sided = any(change is not None and change.one_sided for change in changes)  # as sqrt(x) at 0, the end of a domain
+    kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
+    return note(kind, f"{where}: {'; '.join(texts)}", switch.step.tree.span, order=lowest)
+
+
+def _effect_texts(
+    evaluation: Evaluation, effects: list[_Effect], changes: list[Change | None], order: int, source: str
+) -> list[str]:
+    """Return a text for each effect, with its change of an order or ``None``; the first says the source of the convention."""
     named = len(evaluation.variables) > 1 or any(effect.line.element for effect in effects)  # a single scalar has no name in a note
     texts: list[str] = []
     for effect, change in zip(effects, changes, strict=True):
         if change is None and not effect.jump:
             continue
         by = f" with respect to {_variable_text(evaluation, effect.line, change)}" if named else ""
-        source = _convention_source(op.convention) if lowest == 1 else ""
-        subject = f"{by.strip()} it" if texts else f"the {note_phrases.derivative_phrase(lowest)} used{by}"
+        subject = f"{by.strip()} it" if texts else f"the {note_phrases.derivative_phrase(order)} used{by}"
         derivative = f"{subject} is {number_text(_used_derivative(effect, change))}{'' if texts else source}"
         texts.append(f"{derivative}{', ' if len(effects) > 1 else '; '}{_sides_text(effect, change)}")
-    one_sided = any(change is not None and change.one_sided for change in changes)  # as sqrt(x) at 0, the end of a domain
-    kind = "domain" if one_sided and op.name == "pow" and math.isfinite(effects[0].changes[0].used) else "kink"
-    return note(kind, f"{where}: {'; '.join(texts)}", switch.step.tree.span, order=lowest)
+    return texts
 
 
 def _used_derivative(effect: _Effect, change: Change | None) -> float:

@@ -200,9 +200,9 @@ def _derivative_name(order: int, names: Sequence[str]) -> str:
 
 def _step_note(evaluation: Evaluation, loss: DigitLoss) -> Note:
     """Return the note on a step that loses digits of the value."""
-    step = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
+    description = describe_step(evaluation, loss.step, loss.mask, is_pointwise(loss.step), loss.place)
     digits = f"{loss.digits} of {total_digits(evaluation.dtype)} digits"
-    message = f"{step.text} loses about {digits}{step.rest}{_remedy(evaluation, loss)}"
+    message = f"{description.text} loses about {digits}{description.rest}{_remedy(evaluation, loss)}"
     return note("cancellation", message, loss.step.tree.span, order=0)
 
 

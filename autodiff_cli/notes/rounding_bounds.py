@@ -266,7 +266,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
     if absorbs(evaluation.trace) or any(function.partials is not None for function in evaluation.evaluator.functions.values()):
         return False
     tape = Tape(evaluation.dtype)
-    limit = tape.eps**-0.5
+    limit = tape.eps**-0.5  # in units of the machine epsilon: half of the digits
     leaves: dict[str, Tensor] = {
         name: tape.tensor(leaf._data, 0.0) if leaf.dtype.kind == "f" else leaf for name, leaf in evaluation.leaves.items()
     }
@@ -277,7 +277,7 @@ def is_accurate(evaluation: Evaluation, order: int, shows_value: bool) -> bool:
         if order == 0 or not isinstance(output, Bounded):  # without derivatives, or those of a constant
             return True
         if output._data.size != 1 and evaluation.gradient is None:
-            return False
+            return False  # the derivatives of several elements are not examined
         start = None if evaluation.gradient is None else evaluation.gradient._data
         variables = [leaves[name] for name in evaluation.variables]
         return _are_small(tape, output, variables, start, min(order, MOST_ORDER), limit / SUSPECT)

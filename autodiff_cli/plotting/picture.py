@@ -92,9 +92,9 @@ def drawn(plot: Plot | Field, kind: str) -> bytes:
 
 
 def render_figure(kind: str, theme: str, height: int, draw: Callable[[Figure, PictureTheme], None]) -> bytes:
-    """Return the contents of a picture file of a kind, ``svg``, ``png`` or ``pdf``, with the width ``WIDTH`` in CSS pixels.
+    """Return the contents of a picture file of a kind, ``svg``, ``png`` or ``pdf``, with a height in CSS pixels.
 
-    The function ``draw`` draws on an empty figure with the colours of a theme.
+    The function ``draw`` draws on an empty figure, which is ``WIDTH`` wide, with the colours of ``theme``, a key of ``THEMES``.
 
     Raises:
         MissingPackage: if matplotlib is not installed.
@@ -214,8 +214,9 @@ def _draw_marks(axes: Axes, plot: Plot, panel: Panel, colors: PictureTheme) -> N
     circles, edges = [], []
     for mark in marks:
         if mark.curve in panel.curves:
-            circles += (own := layout.mark_circles(mark))
-            edges += [colors.curves[mark.curve]] * len(own)
+            circles_of_mark = layout.mark_circles(mark)
+            circles += circles_of_mark
+            edges += [colors.curves[mark.curve]] * len(circles_of_mark)
     if circles:
         inside = [edge if circle.filled else colors.paper for circle, edge in zip(circles, edges, strict=True)]
         x, y = [circle.x for circle in circles], [circle.y for circle in circles]

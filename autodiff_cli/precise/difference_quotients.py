@@ -48,6 +48,10 @@ class Quotient(NamedTuple):
         """Whether the quotient consists only of rounding errors."""
         return bool(abs(self.value) <= self.noise)
 
+    def slope(self, kind: str, value: Real, sides: tuple[Real, Real] | None = None) -> Slope:
+        """Return a derivative of which this is the central quotient; by default, the limits from both sides are its value."""
+        return Slope(kind, value, self.value, self.noise, sides or (value, value))
+
 
 class Slope(NamedTuple):
     """A derivative of one output element, estimated from function values.
@@ -181,7 +185,7 @@ class _Run:
         mp = self.math
         self._evaluate = evaluate
         self._inputs = [mp.mpf(x) for x in inputs]
-        self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}
+        self._known: dict[tuple[tuple[int, int, int], ...], list[Real]] = {}  # the outputs by moves, see ``value``
         self._steps: list[list[Real]] = []  # the larger and the smaller step of each input
         for x in self._inputs:
             size = mp.mag(x) if x and mp.finite(x) else 0
@@ -293,36 +297,41 @@ def _classify(mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quo
 
     An infinite ``ratio`` of the steps stands for a derivative of a higher order, which is not classified as a jump.
     """
-
-    def slope(kind: str, value: Real = mp.nan, sides: tuple[Real, Real] | None = None) -> Slope:
-        return Slope(kind, value, *central, sides or (value, value))
-
     limits = [_limit(mp, pair, ratio) for pair in pairs]
     inside = [isinstance(limit, str) or not mp.isnan(limit) for limit in limits]  # the domain, on this side
     limits, pairs = list(itertools.compress(limits, inside)), list(itertools.compress(pairs, inside))
     if not limits:
-        return slope("undefined")
+        return central.slope("undefined", mp.nan)
     if JUMP in limits:
-        return slope("jump" if mp.isfinite(ratio) else "kink", sides=(-mp.inf, mp.inf))
+        return central.slope("jump" if mp.isfinite(ratio) else "kink", mp.nan, (-mp.inf, mp.inf))
     if UNCLEAR in limits:
-        return slope("unclear")
+        return central.slope("unclear", mp.nan)
     low, high = min(limits), max(limits)
     if mp.isinf(low) or mp.isinf(high):
-        return slope("smooth", low) if low == high else slope("kink", sides=(low, high))
-    size = max(abs(low), abs(high)) * mp.mpf("1e-20")  # a smaller difference of the sides comes from the steps
-    apart = [max(quotients).value - min(quotients).value for quotients in zip(*pairs, strict=True)]
-    if high - low > size and apart[0] / 2 < apart[1] < apart[0] * 2:  # the distance does not shrink with the step
-        return slope("kink", sides=(low, high))
-    everywhere = all(inside) and not mp.isnan(central.value)
-    if everywhere and low == high == 0:
+        return central.slope("smooth", low) if low == high else central.slope("kink", mp.nan, (low, high))
+    is_inner = all(inside) and not mp.isnan(central.value)
+    if _is_kink(mp, central, pairs, (low, high), is_inner):
+        return central.slope("kink", mp.nan, (low, high))
+    if not is_inner:  # at the end of the domain, only the one-sided quotients exist
+        return central.slope("smooth", limits[0])
+    return central.slope("smooth", mp.mpf(0) if low == high == 0 else central.value)
+
+
+def _is_kink(
+    mp: Arithmetic, central: Quotient, pairs: list[tuple[Quotient, Quotient]], limits: tuple[Real, Real], is_inner: bool
+) -> bool:
+    """Return whether the lowest and highest one-sided limit, which are finite, differ, or the central quotient from them."""
+    low, high = limits
+    negligible = max(abs(low), abs(high)) * mp.mpf("1e-20")  # such a difference of the sides comes from the steps
+    far_difference, near_difference = (max(side).value - min(side).value for side in zip(*pairs, strict=True))
+    if high - low > negligible and far_difference / 2 < near_difference < far_difference * 2:  # it does not shrink with the step
+        return True
+    if not is_inner:
+        return False
+    if low == high == 0:
         # Either the quotient shrinks with the step, or the point is a corner at which both one-sided limits are 0.
-        corner = not central.lost and abs(central.value) > max(abs(far.value) for far, _ in pairs) * 1000
-        return slope("kink", sides=(low, high)) if corner else slope("smooth", mp.mpf(0))
-    if not everywhere:  # at the end of the domain, only the one-sided quotients exist
-        return slope("smooth", limits[0])
-    if abs(central.value - low) > max(size, high - low) * 1000 + central.noise:
-        return slope("kink", sides=(low, high))
-    return slope("smooth", central.value)
+        return not central.lost and bool(abs(central.value) > max(abs(far.value) for far, _near in pairs) * 1000)
+    return bool(abs(central.value - low) > max(negligible, high - low) * 1000 + central.noise)
 
 
 def _sides_agree(first: tuple[Real, Real], second: tuple[Real, Real]) -> bool:
