@@ -123,7 +123,7 @@ def _sort_by_mean(row: list[int], positions: list[int], joined: Sequence[Sequenc
     """Sort a layer, in ``row`` and ``positions``, by the mean position of the slots ``joined`` to each; others keep their place."""
     movable = [slot for slot in row if joined[slot]]
     mean = {slot: sum(positions[other] for other in joined[slot]) / len(joined[slot]) for slot in movable}
-    ordered = iter(sorted(reversed(movable) if reverses_ties else movable, key=mean.__getitem__))  # equal ones keep their order
+    ordered = iter(sorted(reversed(movable) if reverses_ties else movable, key=mean.__getitem__))  # ties keep this order
     row[:] = [next(ordered) if joined[slot] else slot for slot in row]
     _store_positions(row, positions)
 

@@ -115,21 +115,21 @@ def _plotted_outputs(expression: str) -> list[Curve]:
     return curves
 
 
-def _checked_order(order: int | None, outputs: int, variables: int, log: str) -> int:
-    """Return the order or, for ``None``, its default; raise ``UsageError`` if a plot of so many of both cannot show it."""
+def _checked_order(order: int | None, output_count: int, variable_count: int, log: str) -> int:
+    """Return the order of derivatives or, for ``None``, its default; raise ``UsageError`` if a plot cannot show it."""
     if order is None:
-        order = 0 if outputs > 1 or "y" in log else 1
+        order = 0 if output_count > 1 or "y" in log else 1
     if not 0 <= order <= 2:
         raise UsageError(f"the order must be 0, 1 or 2, not {order}", hint="use autodiff taylor for higher orders")
-    if outputs > 1 and (order or variables == 2):
+    if output_count > 1 and (order or variable_count == 2):
         how = "without their derivatives" if order else "over one variable"
         raise UsageError(f"several expressions are plotted {how}", hint="plot one of the expressions")
-    if variables == 2 and order == 2:
+    if variable_count == 2 and order == 2:
         raise UsageError(
             "a plot over two variables shows the value and its gradient, not second derivatives",
             hint=f"remove {setting('order', '2')}, or plot over one variable",
         )
-    if variables == 2 and log:
+    if variable_count == 2 and log:
         raise UsageError("a plot over two variables has no logarithmic axes", hint="plot the logarithm of the expression")
     return order
 

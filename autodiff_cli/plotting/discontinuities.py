@@ -123,6 +123,7 @@ def search_discontinuities(
     resolution = 4 * float(np.spacing(max(abs(low), abs(high))))  # a few floats, whatever the function does between them
     left, right = bisect_intervals(function, xs[rough], xs[rough + 1], extent, count, resolution)
     left, right, middle, floor, ceiling = _merge_touching(left, right, xs[rough], xs[rough + 1], 4 * resolution)
+    # Sample the curves on both sides of each place, and at the place itself.
     before, after = approach_points(left, right, floor, ceiling, resolution)
     near = np.concatenate([before, after], axis=1)
     values = np.asarray(function(np.clip(near, low, high).ravel())).reshape(-1, *near.shape)  # by curve, place and point
@@ -130,6 +131,7 @@ def search_discontinuities(
     exact = np.array([_short_position(*place) for place in zip(left, right, middle, strict=True)])
     at_exact = np.where(np.isnan(exact), np.nan, np.asarray(function(exact))[0])
     left_values, right_values = np.split(values, [before.shape[1]], axis=2)
+    # Classify each place by the limits from both sides.
     discontinuities = []
     digits = max(0, int(-math.log10(16 * resolution)))  # of a position, without those below the resolution
     closest = CLOSEST * (high - low)

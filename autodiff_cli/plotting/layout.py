@@ -250,7 +250,7 @@ def value_range(field: Field) -> tuple[float, float]:
 
 def value_bands(low: float, high: float, most: int) -> tuple[list[float], list[str]]:
     """Return the limits of at most ``most`` bands of values, and their labels; the limits are round numbers around the range."""
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    power = 10.0 ** math.floor(math.log10((high - low) / most))  # below the least width of a band
     for digit in (1, 2, 2.5, 5, 10, 20):  # times the power; 20 always suffices
         step = digit * power
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)  # the multiples of the step around the range
