@@ -23,11 +23,7 @@ _JOINED = "stack"  # the label of a list of tensors
 
 
 def graph_of_text(source: str) -> Graph:
-    """Return the graph of a program whose variables do not have values.
-
-    Raises:
-        AutodiffError: if the program has a syntax error, an unknown function, or a call with a wrong number of arguments.
-    """
+    """Return the graph of a program whose variables do not have values; raise ``AutodiffError`` if the program is invalid."""
     evaluator = SymbolicEvaluator(source, np.dtype(np.float64))
     with np.errstate(all="ignore"):
         output = evaluator.run()

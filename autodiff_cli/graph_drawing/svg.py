@@ -28,11 +28,7 @@ _MOST_ARROWS = 40  # the maximum number of arrows side by side for which a box i
 
 
 def to_svg(graph: Graph, precision: int = 6) -> str:
-    """Return the text of an ``.svg`` file with ``precision`` significant digits.
-
-    Raises:
-        LimitError: if the graph is too large for a layout.
-    """
+    """Return the text of an ``.svg`` file with ``precision`` significant digits; raise ``LimitError`` if the graph is too large."""
     length = graph.length()
     if length > LONGEST:
         raise LimitError(

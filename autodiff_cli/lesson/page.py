@@ -75,11 +75,7 @@ _MARK = re.compile(r"\{(title|about|style|at|data|code|script)\}")
 
 
 def to_html(result: Explanation, precision: int) -> str:
-    """Return the page of an explanation with ``precision`` significant digits.
-
-    Raises:
-        LimitError: if it has more than ``MOST_LINES`` lines, unless limits are lifted.
-    """
+    """Return the page of an explanation; raise ``LimitError`` for more than ``MOST_LINES`` lines, unless limits are lifted."""
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
     lesson = _Lesson(result, precision)
     source, reason = "", None  # of the function that computes the page for other inputs; or why there is none

@@ -26,11 +26,7 @@ class Recorder(Interpreter, Recording):
             self._add_named(tensor, name, name_tree(name), name, (0, 0))
 
     def record(self, text: str, show: Callable[[StatementOutput], object] = lambda _: None) -> None:
-        """Run a program, and call ``show`` with each output during the run; an error of a statement ends it.
-
-        Raises:
-            ParseError: if the program cannot be read.
-        """
+        """Run a program, and call ``show`` with each output; an error of a statement ends it, and a ``ParseError`` is raised."""
         try:
             for shown in self.run(text):
                 show(shown)

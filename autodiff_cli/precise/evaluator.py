@@ -38,6 +38,8 @@ from autodiff_cli.precise.special import SPECIAL
 _UNROUNDED = frozenset(["abs", "neg", "where", "maximum", "minimum", "clamp", "hardtanh", "relu", "sign", "floor", "ceil"])
 """Functions that do not round in float64, as they select a value, change a sign or return an integer."""
 _FUNCTIONS = ELEMENTARY | SPECIAL
+Values = Mapping[str, object]
+_NO_VALUES: Values = MappingProxyType({})
 _MPMATH_ERRORS = (ArithmeticError, ValueError, NotImplementedError, MemoryError, TypeError)
 
 
@@ -279,13 +281,7 @@ class PreciseEvaluator(Evaluator):
     tensors: _TensorLog
 
     def __init__(
-        self,
-        source: str,
-        tree: Syntax,
-        math: Arithmetic,
-        inputs: Mapping[str, object],
-        plain: Mapping[str, object] = MappingProxyType({}),
-        listing: bool = False,
+        self, source: str, tree: Syntax, math: Arithmetic, inputs: Values, plain: Values = _NO_VALUES, listing: bool = False
     ) -> None:
         leaves = {name: value if isinstance(value, Tensor) else precise_tensor(math, value) for name, value in inputs.items()}
         super().__init__(source, leaves, np.dtype(np.float64), tree)

@@ -124,11 +124,7 @@ class Reference:
         return Differences(evaluate, [0.0], self._order, self._digits)
 
     def evaluate_formula(self, formula: str) -> tuple[list[Real], tuple[int, ...]]:
-        """Evaluate another expression with the names and functions of the program, and return its elements and its shape.
-
-        Raises:
-            NotPrecise: if the expression cannot be evaluated in arbitrary precision.
-        """
+        """Return the elements and the shape of an expression with the program's names and functions, or raise ``NotPrecise``."""
         arithmetic, text = self.differences.math, formula.strip()
 
         def compute() -> Tensor:

@@ -29,11 +29,7 @@ COEFFICIENTS: Path = ("coefficients",)
 def verified(
     evaluation: Evaluation, order: int, digits: int | None, answer: Mapping[Path, ArrayLike], has_tensors: bool = False
 ) -> Verified:
-    """Compare an answer, whose numbers have paths, and with ``has_tensors`` the tensors of the program, within a time limit.
-
-    Raises:
-        NotPrecise: if the time limit is exceeded, or if the numbers cannot be computed in arbitrary precision.
-    """
+    """Compare an answer, and the program's tensors for ``has_tensors``; raise ``NotPrecise`` if that fails or takes too long."""
     with in_time(MOST_SECONDS):
         result = Verified(evaluation, order, digits, sum(map(np.size, answer.values())))
         if has_tensors:
