@@ -107,9 +107,11 @@ def argument_texts(
             has_place = one_by_one or np.shape(numbers) == shape
             element = _broadcast_element(numbers, place, shape) if has_place else None
             name = name if one_by_one else f"{name}[{', '.join(map(str, place))}]"
-        is_constant = name == str(element)  # such as pi
+        is_constant = name == str(element)
+        if element is None or is_constant:
+            continue
         text = f"{name} = {as_text(element)}"
-        if element is not None and not is_constant and text not in texts.values():
+        if text not in texts.values():
             texts[key] = text
     return texts
 
