@@ -34,9 +34,7 @@ _BINDING_COMMA = r",(?=\s*[^\W\d]\w*\s*=[^=])"
 def bindings(texts: Iterable[str], name: str) -> dict[str, Array]:
     """Return the arrays in texts such as ``NAME=VALUE,NAME=VALUE``, by name; ``name`` is the setting of the texts, such as ``at``.
 
-    Raises:
-        UsageError: if ``=`` is missing, a value is not constant, or a name is given twice.
-        FileError: if a file given as ``@file`` cannot be read.
+    A value is an expression without names, or a file ``@file``; anything else, and a name that is given twice, are errors.
     """
     return {
         variable: from_file(value[1:]) if value.startswith("@") else constant_value(value, name, variable)

@@ -210,11 +210,8 @@ def trace(
 ) -> Traced:
     """Trace an expression on a new tape, with an evaluator of a given class; see ``compile_terms`` for the other arguments.
 
-    If ``several``, the list at the end of the program is several outputs.
-
-    Raises:
-        NotRecordable: if the expression cannot be traced.
-        ShapeError: if an output is not a scalar.
+    If ``several``, the list at the end of the program is several outputs.  It is an error if the expression cannot be traced, or an
+    output is not a scalar.
     """
     tape = Tape(dtype)
     variables = {name: tape.variable(name) for name in names}

@@ -151,9 +151,7 @@ class Evaluation:
     def find(self, name: str, purpose: str) -> Tensor:
         """Return the tensor with a name in the program; ``purpose`` is the setting that contains the name, such as ``retain_grad``.
 
-        Raises:
-            UnknownName: if the program does not have a tensor with that name.
-            UsageError: if the tensor does not require grad.
+        A name of no tensor, and a tensor that does not require grad, are errors.
         """
         tensor = self.evaluator.names.get(name)
         if not isinstance(tensor, Tensor):

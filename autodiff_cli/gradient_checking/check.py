@@ -232,7 +232,7 @@ class _Check:
             self.evaluation.require_scalar()
 
     def entries(self, seconds: float) -> list[Entry]:
-        """Return an entry for each derivative and for each claim; a check that takes more ``seconds`` is repeated in float64.
+        """Return an entry for each derivative and claim; a check that takes longer than ``seconds`` is repeated in float64.
 
         Where the expression jumps or is undefined, every verdict except ``fail`` says so instead.
         """
@@ -312,8 +312,8 @@ class _Check:
         try:
             claimed, verdicts = method.claim(name, formula, gradient)
         except AutodiffError as error:
-            names_claim = error.message.startswith("the claim")  # as the error for a wrong shape does
-            if not isinstance(error, NotPrecise) and not names_claim:
+            is_about_claim = error.message.startswith("the claim")  # as that of a wrong shape
+            if not isinstance(error, NotPrecise) and not is_about_claim:
                 error.about(f"{setting('claims')} {name}")
             raise
         numeric = np.array([verdict.numeric for verdict in verdicts]).reshape(leaf.shape)[()]
@@ -334,8 +334,8 @@ class _Check:
 
 def _verdict(verdict: Verdict) -> Entry:
     """Return the keys of an entry that a verdict has."""
-    said = {"error": verdict.error, "tolerance": verdict.tolerance, "verdict": verdict.verdict}
-    return {**said, "reason": verdict.reason} if verdict.reason else said
+    entry = {"error": verdict.error, "tolerance": verdict.tolerance, "verdict": verdict.verdict}
+    return {**entry, "reason": verdict.reason} if verdict.reason else entry
 
 
 def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verdicts: Verdicts, shape: tuple[int, ...]) -> Entry:

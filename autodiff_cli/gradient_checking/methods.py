@@ -52,7 +52,7 @@ def _require_shape(name: str, formula: str, claimed: Array, exact: Array) -> Non
 
 
 class HighPrecision:
-    """The check in arbitrary precision, an error if the expression has none; see ``precise.reference``."""
+    """The check in arbitrary precision, which raises ``NotPrecise`` if the expression has none; see ``precise.reference``."""
 
     def __init__(self, evaluation: Evaluation, order: int) -> None:
         self._variables = evaluation.variables
@@ -114,7 +114,7 @@ class Extrapolated:
             return self._evaluation.recomputed(constants=self._constants)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
-        """Check the derivatives with respect to a variable, in rows as above; one with a kink is added to ``_kinks``."""
+        """Check the derivatives with respect to a variable, a row for each of its elements; add one with a kink to ``_kinks``."""
         verdicts = self._judged(self._evaluation.variables[name], analytic, self._output)
         if any(verdict.verdict == "kink" for row in verdicts for verdict in row):
             self._kinks.add(name)

@@ -26,9 +26,9 @@ def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -
     """
     shapes = {key: np.shape(value) for key, value in values.items()}
     array_shapes = {key: ",".join(map(str, shape)) for key, shape in shapes.items() if shape}
-    lengths = {key: tuple(map(as_length, shape)) for key, shape in shapes.items()}
     try:
         (right,) = diff(expression, wrt=[name], shape=array_shapes).trees.values()
+        lengths = {key: tuple(map(as_length, shape)) for key, shape in shapes.items()}
         points = [random_values(lengths, (), seed) for seed in _SEEDS]
         program = unparse(parse(expression))  # without a comment, which would hide what follows it
         comparison = _Comparison(program, points, _only_statement(right), _only_statement(parse(claim)))
@@ -71,7 +71,7 @@ class _Comparison:
         difference = [exact - claimed for exact, claimed in zip(self.exact, self.claimed, strict=True)]
         for term in _terms(self.right):
             missing = _quotient(difference, self._numbers(term, self.exact))
-            if missing:
+            if missing:  # instead of the term, the claim has 1 - missing times the term
                 kinds = {Fraction(1): "lacks", Fraction(2): "has the opposite sign in"}
                 return f"{kinds.get(missing, f'has {1 - missing} times')} the term {unparse(term)}"
         for term in _terms(self.claim):

@@ -75,7 +75,7 @@ class Judge:
         """Return the final verdict for an open one, from measured rounding errors: of operations, and then also of variables."""
         size = abs(verdict.numeric)
         larger = max(abs(value), size)
-        by_operations = _OPERATIONS * self._spread(index, False)[j]
+        by_operations = _OPERATIONS * self._spread(index, of_variables=False)[j]
         tolerance = verdict.tolerance + by_operations
         if not math.isfinite(tolerance):
             return verdict._replace(verdict="undecided", reason="rounding errors may move the evaluation out of the domain here")
@@ -83,7 +83,7 @@ class Judge:
         if verdict.error <= tolerance:
             is_sure = by_operations <= _MOST_LOST * size or larger <= tolerance
             return verdict._replace(verdict="pass") if is_sure else verdict._replace(verdict="undecided", reason=_NOISE)
-        by_variables = _INPUTS * self._spread(index, True)[j]
+        by_variables = _INPUTS * self._spread(index, of_variables=True)[j]
         tolerance += by_variables
         if not (math.isfinite(by_variables) and verdict.error <= tolerance):
             return verdict._replace(verdict="fail")
@@ -108,12 +108,13 @@ class Judge:
         if verdict.verdict != _OPEN:
             return verdict
         larger = max(abs(value), abs(verdict.numeric))
-        by_operations = verdict.tolerance + _OPERATIONS * self._spread(index, False)[j]
-        if larger <= by_operations:
-            return verdict._replace(verdict="pass", tolerance=by_operations)
-        by_all = by_operations + _INPUTS * self._spread(index, True)[j]
-        if larger <= by_all <= _MOST_MOVED * self._differences.around(index, j, 1e-6):
-            return verdict._replace(verdict="pass", tolerance=by_all)
+        tolerance = verdict.tolerance + _OPERATIONS * self._spread(index, of_variables=False)[j]
+        if larger <= tolerance:
+            return verdict._replace(verdict="pass", tolerance=tolerance)
+        tolerance += _INPUTS * self._spread(index, of_variables=True)[j]
+        size_nearby = self._differences.around(index, j, 1e-6)  # the derivative at the point itself may be 0
+        if larger <= tolerance <= _MOST_MOVED * size_nearby:
+            return verdict._replace(verdict="pass", tolerance=tolerance)
         return verdict._replace(verdict="fail")
 
     def _compared(self, value: Real, slope: Slope, is_equal: bool) -> Verdict:

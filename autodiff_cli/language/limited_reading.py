@@ -112,7 +112,7 @@ def similar_name_hint(path: str) -> str | None:
     try:
         with os.scandir(folder or ".") as entries:
             others = [entry.name for entry in islice(entries, _MOST_NAMES) if entry.name != name]
-        close = closest(name, others, 0.75)
+        close = closest(name, others, 0.75)  # stricter than for words, because files of a folder often have similar names
     except OSError:
         return None
     return f"did you mean '{os.path.join(folder, close)}'?" if close else None

@@ -186,13 +186,10 @@ def parse(source: str) -> Syntax:
 
 
 def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
-    """Return the tree of a list of tokens that ends with ``$END``.
+    """Return the tree of a list of tokens that ends with ``$END``; the errors are those of ``parse``.
 
     This is a shift-reduce parser.  In a state, the next token leads to an action: a number of at least 0 is the state after the
     token is shifted, a negative one is ``~rule`` for the rule by which the last values are reduced to one.
-
-    Raises:
-        ParseError: if the tokens are not a valid program; the error has the position and, for common mistakes, a hint.
     """
     actions, rules, end = _TABLES["actions"], _TABLES["rules"], _TABLES["end"]
     states: list[int] = [_TABLES["start"]]

@@ -247,14 +247,10 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
         return [(children[0], OR), " if ", (children[1], OR), " else ", (children[2], CONDITIONAL)]
     if kind == "comparison":
         return [f" {child.text} " if child.kind == "COMPARISON" else (child, SUM) for child in children]
-    if kind == "index":
-        return [(children[0], POSTFIX), "[", *_comma_separated(children[1].children), "]"]
+    if kind in ("index", "attribute", "method"):
+        return _postfix_parts(node)
     if kind == "slice":
         return [":" if child.kind == "COLON" else (child.children[0], CONDITIONAL) for child in children]
-    if kind == "attribute":
-        return [(children[0], POSTFIX), ".", children[1].text]
-    if kind == "method":
-        return [(children[0], POSTFIX), ".", children[1].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "call":
         return [children[0].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "keyword":
@@ -275,6 +271,16 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind in ("true", "false", "none"):
         return [kind]
     return [children[0].text if children else node.text]
+
+
+def _postfix_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
+    """Return the parts of an index, an attribute or a method call, which follow their object; see ``_printed_parts``."""
+    thing, second = node.children[:2]
+    if node.kind == "index":
+        return [(thing, POSTFIX), "[", *_comma_separated(second.children), "]"]
+    if node.kind == "attribute":
+        return [(thing, POSTFIX), ".", second.text]
+    return [(thing, POSTFIX), ".", second.text, "(", *_comma_separated(arguments(node)), ")"]
 
 
 def _statement_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:

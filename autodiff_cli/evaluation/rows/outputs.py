@@ -68,7 +68,8 @@ def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
     last = evaluator.tree.children[-1]
     value = evaluator.run()
     if not several:
-        return [_require_scalar(evaluator.as_tensor(value), last, evaluator)]
+        output = evaluator.as_tensor(value)  # which also lists the tensor as the result of the program
+        return [_require_scalar(output, last, evaluator)]
     outputs = []
     for item_value, item in zip(value, last.children, strict=True):
         output = evaluator.tensors.as_tensor(item_value, item)

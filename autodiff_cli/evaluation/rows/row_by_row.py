@@ -39,7 +39,7 @@ class OneNumberPerRow(Operations):
         Raises:
             FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
         """
-        needs_array = takes_array(op) and not is_per_row(op, arguments, named)  # max(x, 2) compares the numbers of a row
+        needs_array = takes_array(op) and not is_per_row(op, arguments, named)  # a loss, and max(x, 2), are of one row
         if needs_array and is_of_scalars((*arguments, *named.values())):
             message = f"'{op.name}' takes an array, but its argument is one number, because every row is computed separately"
             hint = f"compute it for the whole column first, and give the result as a constant: {setting('const', 'm=2.5')}"
@@ -54,9 +54,9 @@ class RowEvaluator(OneNumberPerRow, Evaluator):
 def refuse_functions_of_columns(
     expression: str, names: Sequence[str], wrt: Sequence[str], leaves: Mapping[str, Tensor], dtype: str
 ) -> None:
-    """Check by an evaluation for one example row that an expression does not apply functions of arrays to single numbers.
+    """Evaluate an expression for one example row, and raise an error for functions of arrays that are applied to single numbers.
 
-    The names of the expression are its variables, of which those in ``wrt`` require grad, and the ``leaves``, which have values.
+    ``names`` are the variables, of which those in ``wrt`` require grad; ``leaves`` are the values of the other names.
 
     Raises:
         FunctionOfColumn: if a function of arrays has one number of the row as its argument.
@@ -75,7 +75,14 @@ def refuse_functions_of_columns(
 class RowByRowProgram(Compiled):
     """An expression that cannot be traced; the expression and its derivatives are evaluated row by row.
 
-    The arguments are those of ``compile_terms``; ``reason`` is the message of the error that prevented tracing.
+    Args:
+        expression: a program of the language.
+        names: its variables, whose values are columns.
+        leaves: the values of the other names, which are the same in all rows.
+        terms: the derivatives of each output, each as a tuple of variables; ``()`` is the value.
+        dtype: ``float64`` or ``float32``.
+        reason: the message of the error that prevented tracing.
+        named: the names of the outputs if the program ends with a list; empty for one output.
     """
 
     engine = "rows"
