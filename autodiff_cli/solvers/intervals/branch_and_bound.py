@@ -61,10 +61,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     """
     end = time.thread_time() + seconds
     width = high - low
-    grid = np.stack(np.meshgrid(*[np.arange(pieces)] * len(low), indexing="ij")).reshape(len(low), -1)
-    cuts = [np.linspace(a, b, pieces + 1) for a, b in zip(low, high, strict=True)]
-    # blocks of boxes, of shape (2, n, boxes); at first, the cells of the grid
-    waiting = [np.array([[cut[k + side] for cut, k in zip(cuts, grid, strict=True)] for side in (0, 1)])]
+    waiting = [_cells(low, high, pieces)]  # blocks of boxes
     result = BranchResult([], [], [])
     examined = 0
     while waiting:
@@ -77,7 +74,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
             continue
         examined += boxes.shape[2]
         with np.errstate(all="ignore"):
-            proven, small, rest = _examined(values, slopes, boxes, width)
+            proven, small, rest = _examine(values, slopes, boxes, width)
         result.proven.extend(np.moveaxis(proven, 2, 0))
         result.open.extend(np.moveaxis(small, 2, 0))
         if rest.shape[2]:
@@ -85,8 +82,18 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     return result
 
 
-def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: Boxes) -> tuple[Boxes, Boxes, Boxes]:
-    """Return the boxes with a proven root, those too small to be cut, and the parts of the others, each of shape (2, n, boxes)."""
+def _cells(low: Boxes, high: Boxes, pieces: int) -> Boxes:
+    """Cut each side of a box into a number of equal pieces, and return the cells of the grid, of shape (2, n, boxes)."""
+    cuts = np.linspace(low, high, pieces + 1).T  # one row for each side
+    corners = [np.meshgrid(*ends, indexing="ij") for ends in (cuts[:, :-1], cuts[:, 1:])]
+    return np.reshape(corners, (2, len(low), -1))
+
+
+def _examine(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: Boxes) -> tuple[Boxes, Boxes, Boxes]:
+    """Return the boxes with a proven root, those too small to be cut, and the parts of the others, each of shape (2, n, boxes).
+
+    Boxes without a root are left out.  Without slopes, a root is never proven.  ``width`` is that of the whole box.
+    """
     possible = np.ones(boxes.shape[2], bool)
     for interval in values(*boxes):
         possible &= interval.holds(0.0)
@@ -94,8 +101,8 @@ def _examined(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: 
     if not boxes.shape[2]:
         return boxes, boxes, boxes
     low, high = boxes
-    size = np.maximum(np.abs(low), np.abs(high))
-    narrow = np.all(high - low <= _NARROWEST * np.maximum(size, 1e-3 * width[:, None]), axis=0)
+    unit = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1e-3 * width[:, None])  # close to 0, a part of the whole width
+    narrow = np.all(high - low <= _NARROWEST * unit, axis=0)
     if slopes is None:
         return boxes[:, :, :0], boxes[:, :, narrow], _cut(boxes[:, :, ~narrow], width)
     images, proven, excluded, noisy = _contracted(values, slopes, boxes)
@@ -112,36 +119,41 @@ def _contracted(values: Enclosure, slopes: Enclosure, boxes: Boxes) -> tuple[Box
     residuals change by little more than their rounding errors.
     """
     low, high = boxes
-    margin = (high - low) * _INFLATION + 1e-300
+    margin = (high - low) * _INFLATION + 1e-300  # a box of width 0 grows, too
     outer_low, outer_high = low - margin, high + margin
     middle = outer_low / 2 + outer_high / 2
-    regular = np.logical_and.reduce([interval.regular for interval in values(outer_low, outer_high)])
     at_middle = stacked(values(middle, middle))
-    rows, columns = len(at_middle[0]), len(low)
-    matrix = stacked(slopes(outer_low, outer_high)).reshape(2, rows, columns, -1)
-    regular = regular & np.isfinite(matrix).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
-    center, radius = matrix[0] / 2 + matrix[1] / 2, (matrix[1] / 2 - matrix[0] / 2) * (1 + 4 * _EPS)
+    jacobian = stacked(slopes(outer_low, outer_high)).reshape(2, len(at_middle[0]), len(low), -1)
+    regular = np.logical_and.reduce([interval.regular for interval in values(outer_low, outer_high)])
+    regular = regular & np.isfinite(jacobian).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
+    center, radius = jacobian[0] / 2 + jacobian[1] / 2, (jacobian[1] / 2 - jacobian[0] / 2) * (1 + 4 * _EPS)
+    # The mean value form: on a box, the residuals differ from those at its middle by at most ``change``.
     change = products(np.abs(center) + radius, np.maximum(high - middle, middle - low)) * (1 + 16 * _EPS)
     excluded = regular & ((at_middle[0] - change > 0) | (at_middle[1] + change < 0)).any(axis=0)
     noisy = regular & (change <= 2 * (at_middle[1] - at_middle[0])).all(axis=0)
-    images = np.stack([np.full_like(low, -np.inf), np.full_like(low, np.inf)])
-    if rows != columns:
-        return images, np.zeros_like(excluded), excluded, noisy
-    usable = np.flatnonzero(regular & ~excluded)
-    image, valid = krawczyk_images(
-        at_middle[:, :, usable], center[:, :, usable], radius[:, :, usable], middle[:, usable], outer_high[:, usable]
-    )
-    images[:, :, usable[valid]] = image[:, :, valid]
+    images = _images_where(regular & ~excluded, at_middle, center, radius, middle, outer_high)
     proven = ((images[0] > outer_low) & (images[1] < outer_high)).all(axis=0)
     excluded |= ((images[0] > high) | (images[1] < low)).any(axis=0)
     return images, proven & ~excluded, excluded, noisy
+
+
+def _images_where(usable: Mask, f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> Boxes:
+    """Return the Krawczyk images of the usable boxes, see ``krawczyk_images``; all numbers where the operator is not defined."""
+    images = np.stack([np.full_like(high, -np.inf), np.full_like(high, np.inf)])
+    if center.shape[0] == center.shape[1]:  # as many equations as unknowns
+        places = np.flatnonzero(usable)
+        result, valid = krawczyk_images(
+            f[:, :, places], center[:, :, places], radius[:, :, places], middle[:, places], high[:, places]
+        )
+        images[:, :, places[valid]] = result[:, :, valid]
+    return images
 
 
 def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> tuple[Boxes, Mask]:
     """Return the image of boxes under the Krawczyk operator, and whether it could be computed.
 
     The operator is m - Y f(m) + (I - Y A)(x - m), for the middle m of a box x, the enclosure A of the Jacobian matrix and the
-    inverse Y of its middle; the multiples of eps bound the rounding errors of each term.
+    inverse Y of its middle.  The image is m - Y f(m), plus and minus a ``reach`` in which multiples of eps bound rounding errors.
 
     Args:
         f: bounds of the residuals at the middles, of shape (2, n, boxes).
@@ -149,29 +161,31 @@ def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high:
         middle, high: the middles and the upper bounds of the boxes, of shape (n, boxes).
     """
     n = len(middle)
+    rounding = 4 * n * _EPS  # of a sum of n products
     inverse = inverses(center)
-    away = (high - middle) * (1 + 2 * _EPS)
-    low, top = f / 2
-    value, spread = low + top, top - low
-    step = products(inverse, value)
     size = np.abs(inverse)
-    error = products(size, spread + 4 * n * _EPS * np.abs(value))
-    rest = np.abs(np.eye(n)[:, :, None] - products(inverse, center))
-    rest += products(size, radius + 4 * n * _EPS * np.abs(center)) + 4 * n * _EPS
-    reach = (error + products(rest, away)) * (1 + 8 * _EPS) + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
+    f_low, f_high = f / 2
+    value, spread = f_low + f_high, f_high - f_low
+    step = products(inverse, value)
+    step_error = products(size, spread + rounding * np.abs(value))
+    slopes = np.abs(np.eye(n)[:, :, None] - products(inverse, center))  # |I - Y A|
+    slopes += products(size, radius + rounding * np.abs(center)) + rounding
+    distance = (high - middle) * (1 + 2 * _EPS)
+    reach = (step_error + products(slopes, distance)) * (1 + 8 * _EPS)
+    reach = reach + 4 * _EPS * (np.abs(middle) + np.abs(step)) + 1e-300
     moved = middle - step
     return np.stack([moved - reach, moved + reach]), np.asarray(np.isfinite(reach).all(axis=0))
 
 
 def inverses(matrices: Boxes) -> Boxes:
     """Return the inverses of matrices of shape (n, n, boxes); a singular matrix has an inverse that is not finite."""
-    if len(matrices) == 1:
+    if len(matrices) == 1:  # numbers
         return np.asarray(1 / matrices)
     result = np.full_like(matrices, np.nan)
-    usable = np.flatnonzero(np.isfinite(matrices).all(axis=(0, 1)))
-    first = np.moveaxis(matrices[:, :, usable], 2, 0)
-    regular = np.abs(np.linalg.det(first)) > 0
-    result[:, :, usable[regular]] = np.moveaxis(np.linalg.inv(first[regular]), 0, 2)
+    places = np.flatnonzero(np.isfinite(matrices).all(axis=(0, 1)))
+    by_box = np.moveaxis(matrices[:, :, places], 2, 0)  # as NumPy takes them
+    regular = np.abs(np.linalg.det(by_box)) > 0  # false for nan
+    result[:, :, places[regular]] = np.moveaxis(np.linalg.inv(by_box[regular]), 0, 2)
     return result
 
 
@@ -190,7 +204,7 @@ def stacked(intervals: list[Interval]) -> Boxes:
 
 
 def _cut(boxes: Boxes, width: Boxes) -> Boxes:
-    """Return two parts of every box, which is cut along its widest side relative to the width of the whole box."""
+    """Cut every box in two, along the side that is widest relative to that of the whole box, and return all parts."""
     if not boxes.shape[2]:
         return boxes
     low, high = boxes

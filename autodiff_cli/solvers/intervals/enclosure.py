@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from autodiff_cli.solvers.intervals.interval import UNBOUNDED, Interval, point
 from autodiff_cli.solvers.intervals.rules import Call, Rule, pieces, rule_of
 
 if TYPE_CHECKING:
+    from autodiff_cli.arrays import Mask
     from autodiff_cli.autograd.dtypes import DType
     from autodiff_cli.compiler.llvm.machine_code import LoadedKernel
     from autodiff_cli.solvers.intervals.interval import Bounds
@@ -45,28 +47,27 @@ class Enclosure:
 
     def __init__(self, variables: Sequence[Instruction], results: Sequence[Operand]) -> None:
         if variables:
-            try:
-                with np.errstate(all="ignore"), set_grad_enabled(False):
-                    results = lower(variables[0].tape, results, _has_rule)
-            except (NotRecordable, LimitError):  # a function without a rule stays, and is unbounded
-                pass
+            # A function without a rule and without a decomposition stays, and is unbounded.
+            with suppress(NotRecordable, LimitError), np.errstate(all="ignore"), set_grad_enabled(False):
+                results = lower(variables[0].tape, results, _has_rule)
         self._variables = {operand: i for i, operand in enumerate(variables)}
         self._results = [resolved(operand) for operand in results]
         self._calls: list[tuple[Instruction, Rule | None, Call]] = []
         self._machine_code: LoadedKernel | None = None
-        for operand in needed(self._results):
-            primitive = operand.primitive
-            if primitive is not None:
-                rule = primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity)
-                self._calls.append((operand, rule, Call(primitive.forward, operand.statics, primitive.name)))
+        for instruction in needed(self._results):
+            primitive = instruction.primitive
+            if primitive is not None:  # variables have no primitive
+                call = Call(primitive.forward, instruction.statics, primitive.name)
+                self._calls.append((instruction, _rule(primitive), call))
 
     def __call__(self, low: Box, high: Box) -> list[Interval]:
         """Return an enclosure of each result, given the bounds of each variable: numbers for one box, or columns."""
         shape = low[0].shape
         if self._machine_code is not None:
-            out = [np.empty(shape, kind) for kind in self._kinds]
-            self._machine_code.run([np.ascontiguousarray(column) for column in (*low, *high)], [], out)
-            return [Interval(*out[i : i + 3]) for i in range(0, len(out), 3)]
+            columns = [np.ascontiguousarray(column) for column in (*low, *high)]
+            parts = [np.empty(shape, kind) for kind in self._kinds]  # which the machine code fills: low, high, regular, low, ...
+            self._machine_code.run(columns, [], parts)
+            return [Interval(*parts[i : i + 3]) for i in range(0, len(parts), 3)]
         return [
             Interval(np.broadcast_to(part.low, shape), np.broadcast_to(part.high, shape), np.broadcast_to(part.regular, shape))
             for part in self._enclosed(low, high)
@@ -78,12 +79,15 @@ class Enclosure:
         return [_operand(known, result) for result in self._results]
 
     def compile(self, boxes: float) -> None:
-        """Let machine code enclose columns from now on, if it repays the time to compile it, and can compute all rules."""
+        """Let machine code enclose columns from now on, if it can compute all rules, and ``boxes`` boxes repay its compilation."""
         if boxes * len(self._calls) * _OPERATIONS >= REPAID and has_compiler():
             n = len(self._variables)
-            self._machine_code = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")(
-                lambda *ends: [part for interval in self._enclosed(ends[:n], ends[n:]) for part in interval], 2 * n, self._kinds
-            )
+
+            def flat(*ends: Bounds) -> list[Bounds | Mask]:
+                return [part for interval in self._enclosed(ends[:n], ends[n:]) for part in interval]
+
+            compiled_function = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")
+            self._machine_code = compiled_function(flat, 2 * n, self._kinds)
 
     @property
     def _kinds(self) -> list[DType]:
@@ -95,22 +99,20 @@ class Enclosure:
         return all(bool(interval.regular) for interval in self(low, high))
 
     def is_bounded(self, low: Bounds, high: Bounds) -> bool:
-        """Return whether no instruction is singular strictly inside one box: neither unbounded there nor undefined at a corner.
+        """Return whether no instruction is unbounded on one box, apart from those that are singular at its corner low or high.
 
-        Instructions without an interval rule do not count, nor those of which the singular point is a corner of the box: the
-        value there decides.
+        Instructions without an interval rule do not count.
         """
         known = self._run(low, high)
-        singular = [
-            op for op, rule, _ in self._calls if rule is not None and not known[op].regular and np.isinf(known[op].magnitude)
-        ]
-        corners = [self._run(corner, corner) for corner in (low, high)] if singular else []
-        return all(any(_is_singular(corner, op) for corner in corners) for op in singular)
+        with_rule = [op for op, rule, _ in self._calls if rule is not None]
+        unbounded = [op for op in with_rule if not known[op].regular and np.isinf(known[op].magnitude)]
+        corners = [self._run(corner, corner) for corner in (low, high)] if unbounded else []
+        return all(any(_is_singular(corner, op) for corner in corners) for op in unbounded)
 
     def excludes(self, low: Bounds, high: Bounds) -> bool:
         """Return whether it is proven that the results are not 0 together at any point of one box where they are defined.
 
-        At a pole and at a jump, the box is covered by pieces: an instruction has one of several continuous branches there.
+        An instruction with a pole or a jump has several continuous branches.  Each combination of them must exclude 0.
         """
         waiting: list[dict[Operand, Interval]] = [{}]  # the chosen branches of instructions
         for _ in range(_MOST_PIECES):
@@ -118,16 +120,15 @@ class Enclosure:
                 return True
             branches = waiting.pop()
             known = self._run(low, high, branches)
-            if not all(bool(_operand(known, result).holds(0.0)) for result in self._results):
-                continue
-            further = self._further_branches(known, branches)
-            if not further:
-                return False
-            waiting += further
-        return False
+            if all(bool(_operand(known, result).holds(0.0)) for result in self._results):
+                further = self._further_branches(known, branches)
+                if not further:
+                    return False
+                waiting += further
+        return False  # too many combinations
 
     def _further_branches(self, known: dict[Operand, Interval], branches: dict[Operand, Interval]) -> list[dict[Operand, Interval]]:
-        """Return chosen branches with each branch of one more instruction, the first one that has several; none without one."""
+        """Return the chosen branches extended by each branch of the next instruction that has several; none without such."""
         for op, _, call in self._calls:
             if op not in branches and not known[op].regular:
                 options = pieces(call, tuple(_operand(known, operand) for operand in op.operands), known[op])
@@ -162,6 +163,9 @@ def _operand(known: dict[Operand, Interval], operand: Operand) -> Interval:
 
 def _has_rule(primitive: Primitive, statics: tuple[Any, ...]) -> bool:
     """Return whether an instruction stays on the tape; one without a rule and without a decomposition stays too."""
-    if primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity) is not None:
-        return True
-    return decomposition(primitive, statics) is None
+    return _rule(primitive) is not None or decomposition(primitive, statics) is None
+
+
+def _rule(primitive: Primitive) -> Rule | None:
+    """Return the interval rule of a primitive, its own or that of its name; ``None`` without one."""
+    return primitive.interval or rule_of(primitive.name, primitive.series, primitive.arity)

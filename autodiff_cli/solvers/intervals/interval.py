@@ -51,6 +51,11 @@ class Interval(NamedTuple):
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     @property
+    def mignitude(self) -> Bounds:
+        """The smallest absolute value."""
+        return np.where(self.holds(0.0), 0.0, np.minimum(np.abs(self.low), np.abs(self.high)))
+
+    @property
     def empty(self) -> Mask:
         """Whether the function is not defined anywhere on the box."""
         return np.isnan(self.low)
@@ -77,9 +82,9 @@ def outward(low: Bounds, high: Bounds, regular: Mask, ulps: int = 1) -> Interval
     The products replace ``nextafter``, which takes several times as long; see Rump, Zimmermann, Boldo and Melquiond, Computing
     predecessor and successor in rounding to nearest, BIT 49 (2009).
     """
-    part = _HALF_ULP if ulps == 1 else ulps * _ULP  # half a unit suffices for one correctly rounded operation
-    low, high = np.minimum(low, _LARGEST), np.maximum(high, -_LARGEST)
-    return Interval(low - (part * np.abs(low) + ulps * _LEAST), high + (part * np.abs(high) + ulps * _LEAST), regular)
+    share = _HALF_ULP if ulps == 1 else ulps * _ULP  # half a unit suffices for one correctly rounded operation
+    low, high = np.minimum(low, _LARGEST), np.maximum(high, -_LARGEST)  # a lower bound that overflowed is the largest float
+    return Interval(low - (share * np.abs(low) + ulps * _LEAST), high + (share * np.abs(high) + ulps * _LEAST), regular)
 
 
 def hull(a: Interval, b: Interval) -> Interval:
@@ -111,23 +116,24 @@ def sub(a: Interval, b: Interval) -> Interval:
 
 def mul(a: Interval, b: Interval) -> Interval:
     """Return the product."""
+    products = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
     # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
-    ends = [np.where(np.isnan(end), 0.0, end) for end in (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)]
-    nothing = a.empty | b.empty
-    low, high = (np.where(nothing, np.nan, end) for end in (reduce(np.minimum, ends), reduce(np.maximum, ends)))
-    zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # a product may also be 0 because it underflows
+    products = [np.where(np.isnan(product), 0.0, product) for product in products]
+    is_empty = a.empty | b.empty
+    low, high = (np.where(is_empty, np.nan, end) for end in (reduce(np.minimum, products), reduce(np.maximum, products)))
     result = outward(low, high, a.regular & b.regular)
-    return Interval(np.where(zero, 0.0, result.low), np.where(zero, 0.0, result.high), result.regular)
+    is_zero = ((a.low == 0) & (a.high == 0)) | ((b.low == 0) & (b.high == 0))  # exactly, and not because it underflows
+    return Interval(np.where(is_zero, 0.0, result.low), np.where(is_zero, 0.0, result.high), result.regular)
 
 
 def reciprocal(a: Interval) -> Interval:
     """Return 1/a: unbounded beside 0, and empty for 0 itself."""
-    inside = (a.low < 0) & (a.high > 0)
-    low = np.where(inside | (a.high == 0), -np.inf, 1 / a.high)
-    high = np.where(inside | (a.low == 0), np.inf, 1 / a.low)
-    nothing = a.empty | ((a.low == 0) & (a.high == 0))
+    has_both_signs = (a.low < 0) & (a.high > 0)
+    low = np.where(has_both_signs | (a.high == 0), -np.inf, 1 / a.high)
+    high = np.where(has_both_signs | (a.low == 0), np.inf, 1 / a.low)
+    is_empty = a.empty | ((a.low == 0) & (a.high == 0))
     result = outward(low, high, a.regular & ~a.holds(0.0))
-    return Interval(np.where(nothing, np.nan, result.low), np.where(nothing, np.nan, result.high), result.regular)
+    return Interval(np.where(is_empty, np.nan, result.low), np.where(is_empty, np.nan, result.high), result.regular)
 
 
 def div(a: Interval, b: Interval) -> Interval:
@@ -140,12 +146,10 @@ def div(a: Interval, b: Interval) -> Interval:
 
 
 def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
-    """Return the values of an even function that increases for positive arguments, with a maximum error of some ``ulps``."""
-    far = a.magnitude
-    near = np.where(a.holds(0.0), 0.0, np.minimum(np.abs(a.low), np.abs(a.high)))
-    lowest = function(np.zeros(()))
-    result = outward(function(near), function(far), a.regular, ulps)
-    low = np.where(near == 0, lowest, np.maximum(result.low, lowest))
+    """Return the values of an even function that increases from an exact value at 0, with a maximum error of some ``ulps``."""
+    nearest, minimum = a.mignitude, function(np.zeros(()))
+    result = outward(function(nearest), function(a.magnitude), a.regular, ulps)
+    low = np.where(nearest == 0, minimum, np.maximum(result.low, minimum))
     return Interval(np.where(a.empty, np.nan, low), result.high, result.regular)
 
 
@@ -164,19 +168,20 @@ def increasing(
         function: the function, which returns its limits at infinite arguments and at the ends of its domain.
         domain: the numbers between which the function is defined.
         bounds: the numbers between which the values of the function are.
-        exact: an argument, and the value of the function, which is exact.
+        exact: an argument at which the computed value is exact, and this value.
         ulps: the maximum error of the computed values, in units in the last place.
     """
-    nothing = a.empty | (a.high < domain[0]) | (a.low > domain[1])
-    first, last = np.clip(a.low, *domain), np.clip(a.high, *domain)
-    inside = (a.low >= domain[0]) & (a.high <= domain[1])
+    is_empty = a.empty | (a.high < domain[0]) | (a.low > domain[1])
+    is_inside = (a.low >= domain[0]) & (a.high <= domain[1])
     for end in domain:
-        if np.isfinite(end) and np.isinf(function(np.array(end))):  # a pole
-            inside &= (a.low != end) & (a.high != end)
-    result = outward(function(first), function(last), a.regular & inside, ulps)
-    low = np.clip(np.where(first == exact[0], exact[1], result.low), *bounds)
-    high = np.clip(np.where(last == exact[0], exact[1], result.high), *bounds)
-    return Interval(np.where(nothing, np.nan, low), np.where(nothing, np.nan, high), result.regular & ~nothing)
+        if np.isfinite(end) and np.isinf(function(np.array(end))):  # the function has a pole there
+            is_inside &= (a.low != end) & (a.high != end)
+    first, last = np.clip(a.low, *domain), np.clip(a.high, *domain)
+    result = outward(function(first), function(last), a.regular & is_inside & ~is_empty, ulps)
+    exact_argument, exact_value = exact
+    low = np.clip(np.where(first == exact_argument, exact_value, result.low), *bounds)
+    high = np.clip(np.where(last == exact_argument, exact_value, result.high), *bounds)
+    return Interval(np.where(is_empty, np.nan, low), np.where(is_empty, np.nan, high), result.regular)
 
 
 def decreasing(
@@ -187,5 +192,6 @@ def decreasing(
     exact: Pair = (0.0, 0.0),
     ulps: int = ULPS,
 ) -> Interval:
-    """Return the values of a decreasing function; see ``increasing``."""
-    return neg(increasing(a, lambda x: -function(x), domain, (-bounds[1], -bounds[0]), (exact[0], -exact[1]), ulps))
+    """Return the values of a decreasing function: minus those of its negative, which increases; see ``increasing``."""
+    (lowest, highest), (exact_argument, exact_value) = bounds, exact
+    return neg(increasing(a, lambda x: -function(x), domain, (-highest, -lowest), (exact_argument, -exact_value), ulps))

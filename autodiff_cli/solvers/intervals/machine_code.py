@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def compiled_function(function: Callable[..., Iterable[Any]], count: int, kinds: Sequence[DType]) -> LoadedKernel | None:
-    """Return a function of ``count`` float64 columns that is written with NumPy as machine code; ``None`` if it cannot be compiled.
+    """Return a function of ``count`` float64 columns as machine code; ``None`` if it uses what cannot be compiled.
 
-    Each of its results is float64 or bool, as ``kinds`` says.
+    It is called once, with columns that record its NumPy operations.  Each of its results is float64 or bool, as ``kinds`` says.
     """
     width = machine().width
     builder = Builder(width)

@@ -14,6 +14,7 @@ import numpy as np
 
 from autodiff_cli.solvers.intervals.interval import (
     EVERYWHERE,
+    ULPS,
     UNBOUNDED,
     Interval,
     add,
@@ -60,12 +61,12 @@ class Call:
         return float(value) if isinstance(value, int | float | np.generic) else np.nan
 
 
-def _rising(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+def _rising(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = ULPS) -> Rule:
     """Return the rule of an increasing function; see ``increasing`` for the arguments."""
     return lambda call, x: increasing(x[0], call, domain, bounds, exact, ulps)
 
 
-def _falling(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = 4) -> Rule:
+def _falling(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair = (0.0, 0.0), ulps: int = ULPS) -> Rule:
     """Return the rule of a decreasing function; see ``increasing`` for the arguments."""
     return lambda call, x: decreasing(x[0], call, domain, bounds, exact, ulps)
 
@@ -73,20 +74,20 @@ def _falling(domain: Pair = EVERYWHERE, bounds: Pair = EVERYWHERE, exact: Pair =
 def _passes(x: Interval, offset: float, period: float) -> Mask:
     """Return whether an interval contains, or nearly contains, a number ``offset + k*period`` for an integer k."""
     low, high = (x.low - offset) / period, (x.high - offset) / period
-    slack = 1e-15 * (2 + np.maximum(np.abs(low), np.abs(high)))
+    slack = 1e-15 * (2 + np.maximum(np.abs(low), np.abs(high)))  # the rounding errors of these two, and of an inexact period
     passes: Mask = np.ceil(low - slack) <= high + slack
     return passes | ~np.isfinite(low) | ~np.isfinite(high)
 
 
 def _wave(call: Call, x: Interval, top: float) -> Interval:
-    """Return the values of the sine or the cosine, which has its maximum at ``top``."""
-    with np.errstate(all="ignore"):
+    """Return the values of the sine or the cosine, which has its maximum at ``top``: pi/2 or 0."""
+    with np.errstate(all="ignore"):  # an unbounded interval passes both extremes, so that the values at its ends do not count
         ends = [np.where(np.isfinite(end), call(end), 0.0) for end in (x.low, x.high)]
-    result = outward(np.minimum(*ends), np.maximum(*ends), x.regular, 4)
+    result = outward(np.minimum(*ends), np.maximum(*ends), x.regular, ULPS)
     low = np.where(_passes(x, top + np.pi, 2 * np.pi), -1.0, np.maximum(result.low, -1.0))
     high = np.where(_passes(x, top, 2 * np.pi), 1.0, np.minimum(result.high, 1.0))
-    is_exact = (x.low == 0) & (x.high == 0) & (top > 0)  # sin(0) = 0
-    low, high = (np.where(x.empty, np.nan, np.where(is_exact, 0.0, end)) for end in (low, high))
+    is_sine_of_0 = (x.low == 0) & (x.high == 0) & (top > 0)
+    low, high = (np.where(x.empty, np.nan, np.where(is_sine_of_0, 0.0, end)) for end in (low, high))
     return Interval(low, high, x.regular)
 
 
@@ -112,10 +113,10 @@ def _whole_power(x: Interval, exponent: float) -> Interval:
         return x
 
     def power(base: Bounds) -> Bounds:
-        # Machine code has products only; seven of them are wrong by less than the four units that are assumed.
+        # Machine code has products only; those of a power up to 8 are wrong by less than ULPS units.
         return reduce(np.multiply, [base] * int(exponent)) if exponent <= 8 else np.power(base, exponent)
 
-    ulps = 1 if exponent == 2 else 4
+    ulps = 1 if exponent == 2 else ULPS  # a square is rounded once
     return even(x, power, ulps) if exponent % 2 == 0 else increasing(x, power)
 
 
@@ -137,7 +138,7 @@ def _general_power(x: Interval, y: Interval) -> Interval:
 
 
 def _steps(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of an increasing step function."""
+    """Return the values of an increasing step function, which is continuous on a box if it is constant there."""
     x = operands[0]
     low, high = (call(end) for end in (x.low, x.high))
     return Interval(low, high, x.regular & (low == high))
@@ -151,7 +152,8 @@ def _remainder(whole: Function) -> Rule:
         y = operands[1] if len(operands) == 2 else point(call.number())
         quotient = div(x, y)
         low, high = (whole(end) for end in (quotient.low, quotient.high))
-        return sub(x, mul(y, Interval(low, high, quotient.regular & (low == high))))
+        is_continuous = quotient.regular & (low == high)  # the remainder jumps where the whole number does
+        return sub(x, mul(y, Interval(low, high, is_continuous)))
 
     return rule
 
@@ -164,8 +166,9 @@ def _extreme(extreme: Callable[[Bounds, Bounds], Bounds]) -> Rule:
 def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
     """Return the values of a choice: those of both branches, not continuous, if the condition may be true and false."""
     condition, x, y = operands
-    both = hull(x, y)
-    result = chosen(condition.low > 0, x, chosen(condition.high == 0, y, both._replace(regular=UNBOUNDED.regular)))
+    either = hull(x, y)._replace(regular=UNBOUNDED.regular)
+    is_true, is_false = condition.low > 0, condition.high == 0
+    result = chosen(is_true, x, chosen(is_false, y, either))
     return result._replace(regular=result.regular & condition.regular)
 
 
@@ -176,9 +179,10 @@ def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[In
         x, y = operands
         if x is y:  # the same number, as in x != x
             x = y = Interval(np.zeros(()), np.zeros(()), x.regular)
-        nothing = x.empty | y.empty
-        low, high = true(x, y) & ~nothing, possible(x, y) | nothing
-        return Interval(np.where(low, 1.0, 0.0), np.where(high, 1.0, 0.0), x.regular & y.regular & (low == high))
+        is_undefined = x.empty | y.empty  # then it may be true or false
+        is_true, may_be_true = true(x, y) & ~is_undefined, possible(x, y) | is_undefined
+        is_constant = is_true == may_be_true
+        return Interval(np.where(is_true, 1.0, 0.0), np.where(may_be_true, 1.0, 0.0), x.regular & y.regular & is_constant)
 
     return rule
 
@@ -209,19 +213,20 @@ def _finite(_: Call, operands: tuple[Interval, ...]) -> Interval:
 
 def _hypot(_: Call, operands: tuple[Interval, ...]) -> Interval:
     """Return the values of sqrt(x**2 + y**2), which increases with both magnitudes."""
-    near = [np.where(x.holds(0.0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) for x in operands]
-    far = [x.magnitude for x in operands]
-    result = outward(np.hypot(*near), np.hypot(*far), operands[0].regular & operands[1].regular, 4)
+    x, y = operands
+    nearest, farthest = np.hypot(x.mignitude, y.mignitude), np.hypot(x.magnitude, y.magnitude)
+    result = outward(nearest, farthest, x.regular & y.regular, ULPS)
     return result._replace(low=np.maximum(result.low, 0.0))
 
 
 def _atan2(_: Call, operands: tuple[Interval, ...]) -> Interval:
     """Return the angles of points, which are extreme at the corners of the box unless it touches the cut at y = 0, x <= 0."""
     y, x = operands
-    corners = [np.arctan2(v, u) for v in (y.low, y.high) for u in (x.low, x.high)]
-    result = outward(reduce(np.minimum, corners), reduce(np.maximum, corners), y.regular & x.regular, 4)
-    pi = np.nextafter(np.pi, 4)
-    return chosen((x.low <= 0) & y.holds(0.0), Interval(-pi, pi, UNBOUNDED.regular), result)
+    angles = [np.arctan2(v, u) for v in (y.low, y.high) for u in (x.low, x.high)]  # at the corners
+    result = outward(reduce(np.minimum, angles), reduce(np.maximum, angles), y.regular & x.regular, ULPS)
+    above_pi = np.nextafter(np.pi, 4)
+    touches_cut = (x.low <= 0) & y.holds(0.0)
+    return chosen(touches_cut, Interval(-above_pi, above_pi, UNBOUNDED.regular), result)
 
 
 _REMAINDERS: dict[str, Function] = {"remainder": np.floor, "fmod": np.trunc}
@@ -279,7 +284,10 @@ RULES: dict[str, Rule] = {
 
 
 def pieces(call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
-    """Return the pieces of the interval of a call that is not continuous on one box; none if they are too many or unknown."""
+    """Return the pieces of an interval of a call that is not continuous: one for each whole number in it, or beside a pole.
+
+    There are none if they are too many or unknown.
+    """
     first, name = operands[0], call.name
     if name in _REMAINDERS:
         divisor = operands[1] if len(operands) == 2 else point(call.number())
@@ -287,8 +295,8 @@ def pieces(call: Call, operands: tuple[Interval, ...], interval: Interval) -> li
         return [sub(first, mul(divisor, number)) for number in _whole(whole(quotient.low), whole(quotient.high))]
     if name in _STEPPED:
         return _whole(interval.low, interval.high)
-    if name == "tan" and first.high - first.low < 1:  # beside a pole, the magnitude is smallest at an end
-        least = np.minimum(np.abs(call(first.low)), np.abs(call(first.high))) * (1 - 1e-12)
+    if name == "tan" and first.high - first.low < 1:  # beside one pole, the magnitude is smallest at an end
+        least = np.minimum(np.abs(call(first.low)), np.abs(call(first.high))) * (1 - 1e-12)  # less a generous rounding error
         return [interval._replace(low=least), interval._replace(high=-least)]
     if name == "div":
         return [div(first, half) for half in _halves(operands[1])]

@@ -20,6 +20,8 @@ _NOWHERE = (np.nan, np.nan)
 """The exact pair of a function without an argument at which its value is exact."""
 SPECIAL = 64
 """The assumed maximum error of special functions, in units in the last place."""
+_MONOTONE_ERROR = 1e-11
+"""The assumed maximum relative error of a function of several arguments."""
 _LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)
 """The minimum of the logarithm of the gamma function (DLMF 5.4.20)."""
 
@@ -32,8 +34,8 @@ def _valley(argument: float, value: float) -> Rule:
         ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
         # At a value of 0, as that of lgamma at 1 and 2, the error is absolute.
         result = outward(np.minimum(*ends) - 1e-15, np.maximum(*ends) + 1e-15, x.regular, SPECIAL)
-        least = np.nextafter(value, -_INF)
-        low = np.where(x.holds(argument), least, np.maximum(result.low, least))
+        minimum = np.nextafter(value, -_INF)
+        low = np.where(x.holds(argument), minimum, np.maximum(result.low, minimum))
         return chosen(x.low > 0, Interval(low, result.high, result.regular), UNBOUNDED)
 
     return rule
@@ -41,11 +43,12 @@ def _valley(argument: float, value: float) -> Rule:
 
 def _lambertw(call: Call, operands: tuple[Interval, ...]) -> Interval:
     """Return the values of a branch of the Lambert W function: branch 0 increases, and branch -1 decreases."""
-    x, first = operands[0], -float(np.exp(-1.0))
-    end = float(call(np.array(first)))  # at the branch point -1/e, where the slope is infinite and rounding is large
+    x, branch_point = operands[0], -float(np.exp(-1.0))
+    extreme, error = float(call(np.array(branch_point))), 1e-7  # the slope is infinite there, and rounding errors are large
     if call.number() == 0:
-        return increasing(x, call, (first, _INF), (end - 1e-7, _INF), (0.0, float(call(np.zeros(())))), SPECIAL)
-    return decreasing(x, call, (first, 0.0), (-_INF, end + 1e-7), _NOWHERE, SPECIAL)
+        exact = 0.0, float(call(np.zeros(())))
+        return increasing(x, call, (branch_point, _INF), (extreme - error, _INF), exact, SPECIAL)
+    return decreasing(x, call, (branch_point, 0.0), (-_INF, extreme + error), _NOWHERE, SPECIAL)
 
 
 def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
@@ -53,18 +56,20 @@ def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
     x = operands[0]
     left = decreasing(x, call, (-_INF, 0.0), exact=_NOWHERE, ulps=SPECIAL)
     right = increasing(x, call, _POSITIVE, exact=_NOWHERE, ulps=SPECIAL)
-    result = chosen(x.high < 0, left, chosen(x.low > 0, right, hull(left, right)._replace(regular=UNBOUNDED.regular)))
-    return result._replace(low=result.low - 1e-14, high=result.high + 1e-14)  # it is 0 at 0.37
+    at_pole = hull(left, right)._replace(regular=UNBOUNDED.regular)
+    result = chosen(x.high < 0, left, chosen(x.low > 0, right, at_pole))
+    return result._replace(low=result.low - 1e-14, high=result.high + 1e-14)  # at its zero 0.37, the error is absolute
 
 
 def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
-    """Return the rule of a function that increases (1) or decreases (-1) in each argument where the operands are ``inside``."""
+    """Return the rule of a function with ``bounds`` that rises (1) or falls (-1) in each argument; unbounded if not ``inside``."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
-        ends = [(x.low, x.high)[::sign] for x, sign in zip(operands, signs, strict=True)]
+        # For each operand, the end with the lower value of the function, then the other one.
+        ends = [(x.low, x.high) if sign > 0 else (x.high, x.low) for x, sign in zip(operands, signs, strict=True)]
         low, high = (call(*np.broadcast_arrays(*side)) for side in zip(*ends, strict=True))
         regular = np.logical_and.reduce(np.broadcast_arrays(*(x.regular for x in operands)))
-        result = outward(low * (1 - 1e-11), high * (1 + 1e-11), regular)
+        result = outward(low * (1 - _MONOTONE_ERROR), high * (1 + _MONOTONE_ERROR), regular)
         result = result._replace(low=np.clip(result.low, *bounds), high=np.clip(result.high, *bounds))
         known = inside(*operands) & ~np.isnan(low) & ~np.isnan(high)
         return chosen(known, result, UNBOUNDED)
