@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from autodiff_cli.solvers.intervals.interval import UNBOUNDED, Interval, point
 from autodiff_cli.solvers.intervals.rules import Call, Rule, pieces, rule_of
 
 if TYPE_CHECKING:
-    from autodiff_cli.arrays import Mask
     from autodiff_cli.autograd.dtypes import DType
     from autodiff_cli.compiler.llvm.machine_code import LoadedKernel
     from autodiff_cli.solvers.intervals.interval import Bounds
@@ -82,12 +82,8 @@ class Enclosure:
         """Let machine code enclose columns from now on, if it can compute all rules, and ``boxes`` boxes repay its compilation."""
         if boxes * len(self._calls) * _OPERATIONS >= REPAID and has_compiler():
             n = len(self._variables)
-
-            def flat(*ends: Bounds) -> list[Bounds | Mask]:
-                return [part for interval in self._enclosed(ends[:n], ends[n:]) for part in interval]
-
-            compiled_function = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")
-            self._machine_code = compiled_function(flat, 2 * n, self._kinds)
+            compiled = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")
+            self._machine_code = compiled(lambda *ends: chain(*self._enclosed(ends[:n], ends[n:])), 2 * n, self._kinds)
 
     @property
     def _kinds(self) -> list[DType]:

@@ -116,7 +116,7 @@ def sub(a: Interval, b: Interval) -> Interval:
 
 def mul(a: Interval, b: Interval) -> Interval:
     """Return the product."""
-    products = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
+    products = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
     # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
     products = [np.where(np.isnan(product), 0.0, product) for product in products]
     is_empty = a.empty | b.empty

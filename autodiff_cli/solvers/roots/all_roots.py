@@ -11,7 +11,7 @@ import numpy as np
 from autodiff_cli.solvers.intervals.branch_and_bound import BranchResult, branch
 from autodiff_cli.solvers.jumps import discontinuity
 from autodiff_cli.solvers.roots.newton import Walk, trust_region
-from autodiff_cli.solvers.roots.problem import EPS, RootProblem
+from autodiff_cli.solvers.roots.problem import EPS, RootProblem, norm
 from autodiff_cli.solvers.roots.verification import Verification, krawczyk, verify
 
 if TYPE_CHECKING:
@@ -89,12 +89,16 @@ class _Search:
         waiting = np.array(parts.open).reshape(-1, 2, len(low))
         for bounds in parts.proven[:MOST_ROOTS]:
             root = _refined(self.problem, bounds)
-            if np.all(root.point.x + root.error >= low) and np.all(root.point.x - root.error <= high):
+            if self._is_inside(root.point.x, root.error):  # and not in the pad
                 self._add(root)
-            around = np.stack([np.minimum(bounds[0], root.point.x), np.maximum(bounds[1], root.point.x)])
-            waiting = _outside(system.enclosure, waiting, around)
+            settled = np.stack([np.minimum(bounds[0], root.point.x), np.maximum(bounds[1], root.point.x)])
+            waiting = _outside(system.enclosure, waiting, settled)
         self._examine_all(system.enclosure, waiting)
         self._finish(parts)
+
+    def _is_inside(self, x: Vector, reach: Vector | float = 0.0) -> bool:
+        """Return whether a point is in the range, or outside by at most ``reach``."""
+        return bool(np.all(x + reach >= self.low) and np.all(x - reach <= self.high))
 
     def _examine_all(self, enclosure: Enclosure, waiting: Vector) -> None:
         """Examine small boxes in which nothing is proven, of shape (boxes, 2, n); those without time for it are unresolved."""
@@ -105,21 +109,23 @@ class _Search:
             if enclosure.excludes(*box):
                 self._note_excluded(box)
             else:
-                place = self._examine(box)
-                waiting = _outside(enclosure, np.concatenate([box[None], waiting]), place)
+                settled = self._examine(box)
+                waiting = _outside(enclosure, np.concatenate([box[None], waiting]), settled)
         self.roots.unresolved += list(waiting.mean(axis=1))
 
     def _finish(self, parts: BranchResult) -> None:
         """Decide whether the roots are complete; if not, look for others where branch and bound ended early."""
         roots, dimension = self.roots, len(self.low)
         is_open = bool(roots.unresolved or roots.broken or parts.left or len(parts.proven) > MOST_ROOTS)
-        roots.complete = roots.complete and all(check.multiplicity for check in roots.checks) and not is_open
+        are_isolated = all(check.multiplicity > 0 for check in roots.checks)
+        roots.complete = roots.complete and are_isolated and not is_open
         if not roots.complete and self.problem.system.count == dimension == 1:
             self._add_crossings()
         if parts.left and dimension == 1:
             roots.broken += _discontinuities(self.problem, np.array(parts.left)[:, :, 0])
         if parts.left and len(parts.proven) < MOST_ROOTS:
-            self._sample([box.mean(axis=0) for box in parts.left[:: len(parts.left) // 100 + 1]])
+            stride = len(parts.left) // 100 + 1  # at most 100 starts
+            self._sample([box.mean(axis=0) for box in parts.left[::stride]])
 
     def _note_excluded(self, box: Vector) -> None:
         """Note a small box that does not contain a root, and in which a residual has a pole or a jump."""
@@ -128,25 +134,23 @@ class _Search:
         place = _simple_number(box)
         near = 1e-12 * (self.high - self.low)
         is_known = any(np.all(np.abs(point - place) <= near) for point in self.roots.undefined)
-        if not is_known and np.all(place >= self.low) and np.all(place <= self.high):
+        if not is_known and self._is_inside(place):
             self.roots.undefined.append(place)
 
     def _examine(self, box: Vector) -> Vector:
-        """Add what a small box contains in which nothing is proven; return the bounds of the place that is settled by it."""
+        """Settle the place of a small box in which nothing is proven: note what is there, and return the bounds of the place."""
         middle = box.mean(axis=0)
-        reach = 8 * (box[1] - box[0]) + 1e-13 * (self.high - self.low)
+        reach = 8 * (box[1] - box[0]) + 1e-13 * (self.high - self.low)  # a few boxes, but not only rounding errors
         for candidate in self._candidates(box, reach):
-            settled = self._examine_candidate(candidate, box, reach)
+            settled = self._settle_candidate(candidate, box, reach)
             if settled is not None:
                 return settled
         around = np.stack([middle - reach, middle + reach])
         gap = discontinuity(self.problem.system, self.problem.system.enclosure, middle, reach)
-        crossing = _crossing(self.problem, *around) if gap is None else None
         if gap is not None:
             self.roots.broken.append(gap)
-        elif crossing is not None:  # so steeply that the residual is not small at any float
-            error = crossing[1] - crossing[0]
-            self._add(verify(self.problem, crossing[0])._replace(verdict="root", proof="sign change", error=error, multiplicity=1))
+        elif (ends := _crossing(self.problem, *around)) is not None:  # so steep that the residual is not small at any float
+            self._add(_as_crossing(verify(self.problem, ends[0]), ends))
         else:
             self._leave_open(box, reach)
         return around
@@ -155,23 +159,25 @@ class _Search:
         """Return points in or beside a box at which there may be a root: first where a search from its middle ends nearby."""
         middle = box.mean(axis=0)
         end = trust_region(self._walk, self._walk.begin(middle)).x
-        is_near = np.all(np.abs(end - middle) <= 1e3 * reach + 1e-4 * (self.high - self.low))
+        is_near = np.all(np.abs(end - middle) <= 1e3 * reach + 1e-4 * (self.high - self.low))  # and not at another root
         return [*([end] if is_near else []), middle, *box, _simple_number(box)]
 
-    def _examine_candidate(self, candidate: Vector, box: Vector, reach: Vector) -> Vector | None:
-        """Add the root or the jump at a candidate; return the bounds of the place that is settled by it, or ``None``."""
+    def _settle_candidate(self, candidate: Vector, box: Vector, reach: Vector) -> Vector | None:
+        """Note the jump or the root at a candidate, and return the bounds of its place; ``None`` without either in the range."""
         check = verify(self.problem, candidate)
         near = check.error + reach
         if check.broken is not None:
             self.roots.broken.append(check.broken)
             return np.stack([check.point.x - 3 * near, check.point.x + 3 * near])
-        if not check.converged or np.any(check.point.x < self.low - near) or np.any(check.point.x > self.high + near):
+        if not check.converged or not self._is_inside(check.point.x, near):
             return None
         x = np.clip(check.point.x, self.low, self.high)
         check = check if np.all(x == check.point.x) else verify(self.problem, x)
-        if not check.converged:
-            return None
-        check = self._centered(check)
+        return self._settle_root(check, box, reach) if check.converged else None
+
+    def _settle_root(self, check: Verification, box: Vector, reach: Vector) -> Vector | None:
+        """Add a root, and return the bounds of its place; ``None`` if the box is apart from the place of a simple root."""
+        x, check = check.point.x, self._centered(check)
         wide = np.maximum(3 * check.error, np.abs(x - box.mean(axis=0))) + reach
         if check.multiplicity > 1:
             check = check._replace(error=self._enclosing_error(check, wide + np.abs(x - check.point.x)))
@@ -183,11 +189,12 @@ class _Search:
         return np.stack([x - wide, x + wide])
 
     def _add_or_doubt(self, check: Verification) -> None:
-        """Add a root; its place is unresolved if its multiplicity contradicts the signs of the residual, or a simple root in it."""
+        """Add a root; or note its place as unresolved if the multiplicity contradicts a simple root there, or the signs."""
         x, is_multiple = check.point.x, check.multiplicity > 1
-        simple = [root.point.x for root in self.roots.checks if root.multiplicity == 1]
-        is_crowded = is_multiple and any(np.all(np.abs(other - x) <= check.error) for other in simple)
-        if is_crowded or (check.proof == "touching" and check.multiplicity % 2):  # an odd multiplicity changes the sign
+        simple_roots = [root.point.x for root in self.roots.checks if root.multiplicity == 1]
+        is_crowded = is_multiple and any(np.all(np.abs(other - x) <= check.error) for other in simple_roots)
+        has_wrong_signs = check.proof == "touching" and check.multiplicity % 2 == 1  # an odd multiplicity changes the sign
+        if is_crowded or has_wrong_signs:
             self.roots.unresolved.append(x)
         else:
             self._add(check)
@@ -202,7 +209,7 @@ class _Search:
         self.roots.complete = False
 
     def _enclosing_error(self, check: Verification, distance: Vector) -> Vector:
-        """Return an error of a multiple root within which all roots are that are not farther away than a distance."""
+        """Return an error of a multiple root beyond which no others are up to a distance; without a proof, the distance."""
         system, x, error = self.problem.system, check.point.x, check.error
         assert system.enclosure is not None
         while len(x) == 1 and error < distance and not self._walk.expired:
@@ -216,7 +223,8 @@ class _Search:
     def _centered(self, check: Verification) -> Verification:
         """Return a multiple root that was approached again, from where the residuals are not rounding errors."""
         if check.multiplicity > 1 and np.isfinite(check.error).all():
-            again = verify(self.problem, trust_region(self._walk, self._walk.begin(check.point.x + 30 * check.error)).x)
+            start = self._walk.begin(check.point.x + 30 * check.error)
+            again = verify(self.problem, trust_region(self._walk, start).x)
             if again.converged and np.all(np.abs(again.point.x - check.point.x) <= 2 * check.error):
                 return again
         return check
@@ -225,9 +233,9 @@ class _Search:
         """Add the roots of an equation in one unknown where it changes its sign on a grid."""
         for x in map(np.atleast_1d, self._sign_changes()):
             check = verify(self.problem, x)
-            ends = None if check.converged or check.broken is not None else _crossing(self.problem, x, np.nextafter(x, np.inf))
-            if ends is not None:
-                check = check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
+            if not check.converged and check.broken is None:
+                ends = _crossing(self.problem, x, np.nextafter(x, np.inf))
+                check = check if ends is None else _as_crossing(check, ends)
             if check.converged:
                 self._add(_signed(self.problem, check))
 
@@ -235,10 +243,11 @@ class _Search:
         """Add a root that is not yet known; the error of a multiple root comprises that of another approach to it."""
         checks = self.roots.checks
         for i, root in enumerate(checks):
-            apart = np.abs(root.point.x - check.point.x)
-            if np.all(apart <= 2 * (root.error + check.error)):
-                if root.multiplicity > 1:
-                    checks[i] = root._replace(error=np.maximum(root.error, apart + check.error))
+            distance = np.abs(root.point.x - check.point.x)
+            is_same = np.all(distance <= 2 * (root.error + check.error))
+            if is_same and root.multiplicity > 1:
+                checks[i] = root._replace(error=np.maximum(root.error, distance + check.error))
+            if is_same:
                 return
         checks.append(check)
 
@@ -253,21 +262,21 @@ class _Search:
             if not begin.finite:
                 continue
             check = verify(self.problem, trust_region(self._walk, begin).x)
-            if check.converged and np.all(check.point.x >= self.low) and np.all(check.point.x <= self.high):
+            if check.converged and self._is_inside(check.point.x):
                 self._add(check)
 
     def _grid(self) -> list[Vector]:
         """Return starts all over the box: the changes of sign of an equation in one unknown, then a grid."""
         dimension = len(self.low)
-        side = max(2, round(_GRID ** (1 / dimension)))
-        axes = np.meshgrid(*(np.linspace(a, b, side) for a, b in zip(self.low, self.high, strict=True)), indexing="ij")
-        starts = list(np.stack(axes).reshape(dimension, -1).T)
+        count = max(2, round(_GRID ** (1 / dimension)))  # of starts along one side
+        axes = np.linspace(self.low, self.high, count).T
+        starts = list(np.stack(np.meshgrid(*axes, indexing="ij")).reshape(dimension, -1).T)
         if self.problem.system.count == dimension == 1:
             starts = [np.array([x]) for x in self._sign_changes()] + starts
         return starts
 
     def _sign_changes(self) -> list[float]:
-        """Return where an equation in one unknown changes its sign on a grid: by bisection, or late, the number before it."""
+        """Return where an equation in one unknown changes its sign on a grid: by bisection; late, the number of the grid before."""
         end = time.thread_time() + MOST_SECONDS / 2
         grid = np.linspace(self.low[0], self.high[0], _SAMPLES)
         signs = np.sign(self.problem.system.columns(grid[None])[0])
@@ -275,8 +284,10 @@ class _Search:
         zero[1:-1] &= ~(zero[:-2] & zero[2:])  # of an interval of zeros, the ends
         result = [float(x) for x in grid[zero]]
         for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-            is_late = time.thread_time() > end
-            result.append(float(grid[i] if is_late else _bisected(self.problem, grid[i : i + 1], grid[i + 1 : i + 2])[0][0]))
+            low, high = grid[i : i + 1], grid[i + 1 : i + 2]
+            if time.thread_time() <= end:
+                low, high = _bisected(self.problem, low, high)
+            result.append(float(low[0]))
         return result
 
 
@@ -284,22 +295,23 @@ def _discontinuities(problem: RootProblem, intervals: Vector) -> list[Discontinu
     """Return where an equation is not continuous in some intervals, once in each of the largest groups of close ones."""
     intervals = intervals[np.argsort(intervals[:, 0])]
     wide = 8 * np.max(intervals[:, 1] - intervals[:, 0])
-    groups = np.split(intervals, np.flatnonzero(intervals[1:, 0] > intervals[:-1, 1] + wide) + 1)
+    is_apart = intervals[1:, 0] > intervals[:-1, 1] + wide  # from the interval before
+    groups = np.split(intervals, np.flatnonzero(is_apart) + 1)
     ends = [(group[0, :1], group[-1, 1:]) for group in sorted(groups, key=len)[-_MOST_GROUPS:]]
     result = [discontinuity(problem.system, problem.system.enclosure, (a + b) / 2, (b - a) / 2) for a, b in ends]
     return [place for place in result if place is not None]
 
 
 def _outside(enclosure: Enclosure, boxes: Vector, place: Vector) -> Vector:
-    """Return the boxes, of shape (boxes, 2, n), apart from a place, and the sides of intervals around it that may hold a root."""
-    apart = ((boxes[:, 0] > place[1]) | (boxes[:, 1] < place[0])).any(axis=1)
-    parts = [boxes[apart]]
+    """Return the boxes, of shape (boxes, 2, n), apart from a place; in one unknown, also the sides of others that may hold one."""
+    is_apart = ((boxes[:, 0] > place[1]) | (boxes[:, 1] < place[0])).any(axis=1)
+    result = [boxes[is_apart]]
     if boxes.shape[2] == 1:
-        for low, high in boxes[~apart]:
-            sides = ((low, np.nextafter(place[0], -np.inf)), (np.nextafter(place[1], np.inf), high))
-            possible = [side for side in sides if side[0] <= side[1] and all(part.holds(0.0) for part in enclosure(*side))]
-            parts += [np.stack(side)[None] for side in possible]
-    return np.concatenate(parts)
+        for low, high in boxes[~is_apart]:
+            for start, end in ((low, np.nextafter(place[0], -np.inf)), (np.nextafter(place[1], np.inf), high)):
+                if start <= end and all(residual.holds(0.0) for residual in enclosure(start, end)):
+                    result.append(np.stack([start, end])[None])
+    return np.concatenate(result)
 
 
 def _simple_number(box: Vector) -> Vector:
@@ -321,11 +333,11 @@ def _refined(problem: RootProblem, bounds: Vector) -> Verification:
     check = verify(problem, x)
     if check.verdict == "root" and np.all(check.error <= 2 * radius + EPS * np.abs(x)):
         return check
-    return check._replace(verdict="root", proof="interval Newton", error=2 * radius)
+    return check._replace(verdict="root", proof="interval Newton", error=2 * radius)  # the proof of branch and bound
 
 
 def _radius_without_others(problem: RootProblem, check: Verification, box: Vector) -> Vector:
-    """Return how far around a simple root in a box others do not exist: four errors if proven, one error if not."""
+    """Return how far around a simple root others do not exist: four errors if proven, else one; for a system, also the box."""
     wide = 4 * check.error
     if problem.system.count > 1:
         return np.asarray(wide + box[1] - box[0])
@@ -336,8 +348,8 @@ def _signed(problem: RootProblem, check: Verification) -> Verification:
     """Return a root in one unknown with the proof ``sign change`` or ``touching`` for a weaker one, if signs are certain."""
     if len(check.error) > 1 or check.proof == "interval Newton" or problem.system.enclosure is None:
         return check
-    wide = 3 * check.error + 1e-300
-    low, high = check.point.x - wide, check.point.x + wide
+    reach = 3 * check.error + 1e-300  # more than 0
+    low, high = check.point.x - reach, check.point.x + reach
     if _crosses(problem, low, high):
         return check._replace(proof="sign change")
     before, after = (problem.system.enclosure(end, end)[0] for end in (low, high))
@@ -358,28 +370,34 @@ def _crossing(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, 
     """Return two neighbouring floats between which an equation in one unknown is continuous and changes its sign, or ``None``."""
     if problem.system.count != 1 or len(low) != 1:
         return None
-    if not np.prod([np.sign(problem.system.values(end)[0]) for end in (low, high)]) < 0:
+    before, after = (np.sign(problem.system.values(end)[0]) for end in (low, high))
+    if not before * after < 0:
         return None
     low, high = _bisected(problem, low, high)
     return (low, high) if _crosses(problem, low, high) else None
 
 
+def _as_crossing(check: Verification, ends: tuple[Vector, Vector]) -> Verification:
+    """Return a check as that of a simple root between two neighbouring floats, proven by a change of sign."""
+    return check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
+
+
 def _bisected(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector]:
     """Return two neighbouring floats with different signs of an equation in one unknown, between two numbers with such signs."""
     sign = np.sign(problem.system.values(low)[0])
-    while (low < (middle := low / 2 + high / 2)).all() and (middle < high).all():
+    middle = low / 2 + high / 2
+    while low < middle < high:
         low, high = (middle, high) if np.sign(problem.system.values(middle)[0]) == sign else (low, middle)
+        middle = low / 2 + high / 2
     return low, high
 
 
 def _vanishes(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
-    """Return whether the residuals shrink, or are not defined, on one side towards a place where they may jump."""
+    """Return whether the residuals shrink on one side towards a place where they may jump; undefined ones are infinite."""
     for sign in (1.0, -1.0):
-        sizes = []
-        for distance in (1e6, 1e3, 1.0):
-            values = problem.system.values(middle + sign * distance * reach)
-            sizes.append(float(np.max(np.abs(values))) if np.isfinite(values).all() else np.inf)
-        far, near, nearest = sizes
-        if not nearest >= 0.5 * near >= 0.25 * far:
+        points = (middle + sign * distance * reach for distance in (1e6, 1e3, 1.0))
+        far, near, nearest = (norm(problem.system.values(point)) for point in points)
+        keeps_half = nearest >= 0.5 * near and near >= 0.5 * far  # with each step towards the place
+        if not keeps_half:
             return True
     return False

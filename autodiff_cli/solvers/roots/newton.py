@@ -58,24 +58,22 @@ def trust_region(walk: Walk, start: Point) -> Point:
     """Return the minimum of the norm of the residuals that SciPy's trust-region method reaches, or the last point in time."""
     if not start.f.any():
         return start
-    last, size = start, norm(start.f)  # the last accepted point, and the unit of the residuals
-
-    def at(x: Vector) -> Point:
-        if walk.expired:
-            raise OutOfTime
-        return walk.problem.at(x)
+    last, unit = start, norm(start.f)  # the last accepted point, and the unit of the residuals
 
     def residuals(x: Vector) -> Vector:
-        return np.nan_to_num(at(x).f / size, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
+        """Return the residuals at a point that SciPy tries, unless the time is over."""
+        if walk.expired:
+            raise OutOfTime
+        return np.nan_to_num(walk.problem.at(x).f / unit, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
 
     def jacobian(x: Vector) -> Matrix:
         """Return the Jacobian matrix at the start, or at a point that is thereby accepted, and record that step."""
         nonlocal last
         if not np.array_equal(x, last.x):
-            point = at(x)
+            point = walk.problem.at(x)
             walk.take(point, norm(x - last.x), "newton")
             last = point
-        return np.nan_to_num(last.jacobian / size, nan=0.0, posinf=_HUGE, neginf=-_HUGE)
+        return np.nan_to_num(last.jacobian / unit, nan=0.0, posinf=_HUGE, neginf=-_HUGE)
 
     solve = library("scipy.optimize", "root").least_squares
     scale = "jac" if len(start.f) >= len(start.x) else 1.0  # with fewer equations than unknowns, the steps are the shortest ones
@@ -125,7 +123,8 @@ def search(problem: RootProblem, start: Vector, seconds: float = MOST_SECONDS) -
             point = walk.begin(x)
             if not point.finite:
                 break
-            check = verify(problem, _newton(walk, iterate(walk, point), is_polish=True).x)
+            polished = _newton(walk, iterate(walk, point), is_polish=True)
+            check = verify(problem, polished.x)
             if best is None or _rank(check) < _rank(best.check):
                 best = SearchResult(check, walk.steps, number)
             if check.converged:
@@ -152,11 +151,12 @@ def _newton(walk: Walk, point: Point, is_polish: bool = False) -> Point:
             break
         step, _ = newton_step(point.jacobian, point.f)
         length = norm(step)
-        ratio, last_length = length / last_length if last_length else 0.0, length
-        full = 1 / max(1.0, float(np.max(np.abs(step) / (np.abs(point.x) + 1))))
+        ratio = length / last_length if last_length else 0.0
+        last_length = length
+        full = 1 / max(1.0, float(np.max(np.abs(step) / (np.abs(point.x) + 1))))  # at most, |x| becomes 2*|x| + 1
         factors = [full] if is_polish else [full / 4**k for k in range(_MOST_SHORTENED)]
         if not is_polish and 0.4 < ratio < 0.95:
-            factors.insert(0, 1 / (1 - ratio))
+            factors.insert(0, 1 / (1 - ratio))  # the sum of this step and all after it, if each has this ratio to the one before
         points = (walk.problem.at(point.x + factor * step) for factor in factors)
         reached = next((reached for reached in points if norm(reached.f) < norm(point.f)), None)
         if reached is None:
@@ -171,15 +171,15 @@ def starts(start: Vector) -> Iterator[Vector]:
     """Yield a start, then points around it and around 0, from a sequence with low discrepancy (Roberts 2018)."""
     yield start
     size = np.maximum(np.abs(start), 0.1 * float(np.max(np.abs(start), initial=0.0)) or 1.0)
-    for part in (0.1, 0.01, -1.0):
+    for part in (0.1, 0.01, -1.0):  # closer to 0, and on the other side of it
         yield part * start
     yield np.ones_like(start)
     yield np.zeros_like(start)
     n = len(start)
     ratio = 2.0
-    for _ in range(60):  # converges to the root of ratio**(n + 1) = ratio + 1
+    for _ in range(60):  # converges to the generalized golden ratio, the root of ratio**(n + 1) = ratio + 1
         ratio = (1 + ratio) ** (1 / (n + 1))
     weights = ratio ** -np.arange(1.0, n + 1)
     for k in range(1, MOST_STARTS):
-        unit = 2 * np.modf(0.5 + k * weights)[0] - 1
+        unit = 2 * np.modf(0.5 + k * weights)[0] - 1  # a point of the cube between -1 and 1
         yield (start + unit * size, unit * size, unit, start + 0.3 * unit * size)[k % 4]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,14 +11,15 @@ import numpy as np
 
 from autodiff_cli.errors import AutodiffError, NotSolved, UsageError, setting
 from autodiff_cli.evaluation.names import check_functions, free_names
-from autodiff_cli.language.tree import Syntax
+from autodiff_cli.language.tree import number_tree
 from autodiff_cli.notes.nonfinite_value import nonfinite_value_notes
 from autodiff_cli.solvers.equations import equations, names_in
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
-    from autodiff_cli.evaluation.evaluation import Value
+    from autodiff_cli.errors import Span
+    from autodiff_cli.evaluation.evaluation import Evaluation, Value
 
 EPS = float(np.finfo(float).eps)
 CUTOFF = 1e-13
@@ -55,9 +57,10 @@ def _without_unknowns(expression: str, const: Mapping[str, Value]) -> AutodiffEr
     programs = [parsed.program(equation.residual) for equation in parsed.equations]
     for program in programs:
         check_functions(program, expression)
-    names = list({name: None for program in programs for name in free_names(program, const)}) or ["x"]
-    start, search = setting("at", ",".join(f"{name}=1" for name in names)), setting("over", f"{names[0]}=-10:10")
-    return UsageError("the unknowns are not given", hint=f"give each unknown a start with {start}, or a range with {search}")
+    names = list(dict.fromkeys(name for program in programs for name in free_names(program, const))) or ["x"]
+    starts = setting("at", ",".join(f"{name}=1" for name in names))
+    search = setting("over", f"{names[0]}=-10:10")
+    return UsageError("the unknowns are not given", hint=f"give each unknown a start with {starts}, or a range with {search}")
 
 
 class RootProblem:
@@ -85,13 +88,11 @@ class RootProblem:
         self.expression = expression
         self.const = dict(const or {})
         self.parsed = equations(expression, [*at, *self.const])
-        trees = [*self.parsed.definitions, *(equation.residual for equation in self.parsed.equations)]
-        used = names_in(*trees)
+        residuals = [equation.residual for equation in self.parsed.equations]
+        used = names_in(*self.parsed.definitions, *residuals)
         self.unused = [name for name in (*at, *self.const) if name not in used]
-        unknowns = {name: value for name, value in at.items() if name in used} or at
-        self.system = System(
-            expression, [self.parsed.program(equation.residual) for equation in self.parsed.equations], unknowns, self.const
-        )
+        unknowns = {name: value for name, value in at.items() if name in used} or at  # all if no name occurs
+        self.system = System(expression, list(map(self.parsed.program, residuals)), unknowns, self.const)
         self.start = self.system.start
         if not len(self.start):
             raise UsageError("the unknowns have no elements", hint=f"give each unknown a start with {setting('at', 'x=1')}")
@@ -112,20 +113,20 @@ class RootProblem:
             if np.isfinite(x).all():
                 return
             raise NotSolved("the start is not finite", hint=f"give each unknown a finite start with {setting('at', 'x=1')}")
-        for i in range(len(self.parsed.equations)):
+        for i, equation in enumerate(self.parsed.equations):
             evaluation = self.system.evaluation(i, x)
             if not np.isfinite(evaluation.output._data).all():
-                with np.errstate(all="ignore"):
-                    first = next(iter(nonfinite_value_notes(evaluation)), None)
-                span = self.parsed.equations[i].span
-                if first is not None and first["span"] is not None:
-                    span = (first["span"][0], first["span"][1])
-                raise NotSolved(
-                    "the equation is not finite at the start" + (f": {first['message']}" if first else ""),
-                    span=span,
-                    source=self.expression,
-                    hint=f"start at values where the equation is finite, with {setting('at')}",
-                )
+                raise self._not_finite(evaluation, equation.span)
+
+    def _not_finite(self, evaluation: Evaluation, span: Span) -> NotSolved:
+        """Return the error for an equation that is not finite at the start, at the operation that causes it, if one is known."""
+        with np.errstate(all="ignore"):
+            first = next(iter(nonfinite_value_notes(evaluation)), None)
+        if first is not None and first["span"] is not None:
+            span = (first["span"][0], first["span"][1])
+        message = "the equation is not finite at the start" + (f": {first['message']}" if first else "")
+        hint = f"start at values where the equation is finite, with {setting('at')}"
+        return NotSolved(message, span=span, source=self.expression, hint=hint)
 
     def noise(self, point: Point) -> Vector:
         """Return a bound of the m residuals that rounding errors can cause: in the evaluation, and in the unknowns themselves."""
@@ -136,8 +137,9 @@ class RootProblem:
         """Return a bound of the rounding errors of the residuals, from intervals; an estimate for functions without a rule."""
         bound = np.full(len(point.f), np.inf)
         if self.system.enclosure is not None:
-            result = self.system.enclosure(point.x, point.x)
-            bound = np.array([np.maximum(box.high - f, f - box.low) for box, f in zip(result, point.f, strict=True)]).reshape(-1)
+            intervals = self.system.enclosure(point.x, point.x)
+            errors = [np.maximum(interval.high - f, f - interval.low) for interval, f in zip(intervals, point.f, strict=True)]
+            bound = np.reshape(errors, -1)
         rough = ~np.isfinite(bound)
         if rough.any():
             bound[rough] = self._estimate(point)[rough]
@@ -153,10 +155,9 @@ class RootProblem:
     @cached_property
     def _sides(self) -> System | None:
         """The left sides, then the right sides; ``None`` if their shapes differ, so that they cannot be paired."""
-        zero = Syntax("number", [Syntax("NUMBER", [], "0", (0, 0))], "", (0, 0))
+        zero = number_tree("0")  # the right side of an expression without ``=``
         trees = [pair.left for pair in self.parsed.equations] + [pair.right or zero for pair in self.parsed.equations]
-        start = self.system.named(self.start)
-        result = System(self.expression, [self.parsed.program(tree) for tree in trees], start, self.const)
+        result = System(self.expression, list(map(self.parsed.program, trees)), self.system.named(self.start), self.const)
         return result if result.count == 2 * self.system.count else None
 
 
@@ -170,17 +171,18 @@ def sensitivities(problem: RootProblem, x: Vector, constants: Sequence[str]) -> 
         or nan where the Jacobian is singular.
     """
     system = problem.system
-    rest = {name: value for name, value in problem.const.items() if name not in constants}
-    whole = System(problem.expression, system.programs, {**system.named(x), **{a: problem.const[a] for a in constants}}, rest)
-    jacobian = whole.jacobian(whole.start)
+    others = {name: value for name, value in problem.const.items() if name not in constants}
+    variables = {**system.named(x), **{name: problem.const[name] for name in constants}}
+    wider = System(problem.expression, system.programs, variables, others)  # the unknowns are followed by the constants
+    jacobian = wider.jacobian(wider.start)
     slopes = _implicit_slopes(jacobian[:, : len(x)], jacobian[:, len(x) :])
     row_ends, column_ends = (
-        np.cumsum([int(np.prod(whole.shapes[name])) for name in names])[:-1] for names in (system.names, constants)
+        np.cumsum([math.prod(wider.shapes[name]) for name in names])[:-1] for names in (system.names, constants)
     )
     result: dict[str, dict[str, Vector]] = {}
-    for name, rows in zip(system.names, np.split(slopes, row_ends), strict=True):
+    for unknown, rows in zip(system.names, np.split(slopes, row_ends), strict=True):
         blocks = zip(constants, np.split(rows, column_ends, axis=1), strict=True)
-        result[name] = {a: block.reshape((*whole.shapes[name], *whole.shapes[a]))[()] for a, block in blocks}
+        result[unknown] = {a: block.reshape((*wider.shapes[unknown], *wider.shapes[a]))[()] for a, block in blocks}
     return result
 
 
@@ -188,8 +190,8 @@ def _implicit_slopes(by_unknowns: Matrix, by_constants: Matrix) -> Matrix:
     """Return dx/da = -(dF/dx)^-1 dF/da, given dF/dx and dF/da; nan if dF/dx is singular (the implicit function theorem)."""
     n = by_unknowns.shape[1]
     matrix, rows, columns = scaled(by_unknowns)
-    sizes = np.linalg.svd(matrix, compute_uv=False)
-    if not np.isfinite(sizes).all() or sizes[-1] <= 1e-14 * sizes[0]:
+    singular_values = np.linalg.svd(matrix, compute_uv=False)
+    if not np.isfinite(singular_values).all() or singular_values[-1] <= 1e-14 * singular_values[0]:
         return np.full((n, by_constants.shape[1]), np.nan)
     if len(matrix) < n:  # a change of the columns would change the shortest solution
         return np.asarray(-np.linalg.pinv(by_unknowns) @ by_constants)

@@ -78,7 +78,7 @@ class Root(Solution):
         self.verdict = check.verdict
         self.steps = max(len(search.steps) - 1, 0)
         self.evaluations = problem.system.evaluations
-        self.convergence_order = _order([step["length"] for step in search.steps], check)
+        self.convergence_order = _convergence_order([step["length"] for step in search.steps], check)
         self.trace = search.steps
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
@@ -151,11 +151,11 @@ def _failure(labels: Sequence[str], check: Verification) -> tuple[str, str | Non
     """Return the reason why a point is not a root, and an advice; an empty text and ``None`` for a root."""
     if check.converged:
         return "", None
-    is_short = len(labels) <= 3
-    place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(labels, check.point.x, strict=True))
-    place = place if is_short else "the point that was reached"
+    place, again = "the point that was reached", f"use another start with {setting('at')}"
+    if len(labels) <= 3:  # few enough to be listed, and for the search of a range
+        place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(labels, check.point.x, strict=True))
+        again += f", or search a range with {setting('over')}"
     size = f"{float(np.max(np.abs(check.point.f), initial=0.0)):.3g}"
-    again = f"use another start with {setting('at')}" + (f", or search a range with {setting('over')}" if is_short else "")
     if check.verdict == "minimum_of_norm":
         is_system = len(check.point.f) > 1
         nearest = "the equations come" if is_system else "the equation comes"
@@ -184,17 +184,18 @@ def _root_notes(search: SearchResult) -> list[Record]:
     return notes
 
 
-def _order(lengths: list[float], check: Verification) -> float | None:
-    """Return the order log(c/b)/log(b/a) of the last full steps a, b, c above rounding; ``None`` if there are fewer."""
+def _convergence_order(lengths: list[float], check: Verification) -> float | None:
+    """Return the order log(c/b)/log(b/a) of the last three steps a, b, c above rounding that shrink fast; ``None`` without such.
+
+    At a multiple root, it is 1: Newton's method converges linearly.
+    """
     if check.multiplicity > 1:
         return 1.0
-    size = norm(check.point.x) or 1.0
-    steps = [length for length in lengths if length > 1e-14 * size]
-    while len(steps) >= 3:
-        first, middle, last = steps[-3:]
-        if middle < 0.5 * first and last < 0.5 * middle:
-            return round(float(np.log(last / middle) / np.log(middle / first)), 1)
-        steps.pop()
+    rounding = 1e-14 * (norm(check.point.x) or 1.0)
+    steps = [length for length in lengths if length > rounding]
+    for a, b, c in zip(steps[-3::-1], steps[-2::-1], steps[::-1], strict=False):  # from the last ones back
+        if b < 0.5 * a and c < 0.5 * b:
+            return round(float(np.log(c / b) / np.log(b / a)), 1)
     return None
 
 
@@ -260,31 +261,34 @@ def root(
         return root_columns(expression, data, values, constants, names)
     check_names(names, constants, "sensitivity", "constant")
     if ranges:
-        result = _root_in_range(_range_problem(expression, values, constants, ranges), ranges, all)
+        _check_ranges(ranges, values)
+        result = _root_in_range(_range_problem(expression, constants, ranges), ranges, all)
     else:
         problem = RootProblem(expression, values, constants)
         problem.check_finite(problem.start)
         result = Root(problem, search(problem, problem.start))
     result.traced = trace
     if names:
-        for solution in {id(solution): solution for solution in (result, *(result.roots or ())) if solution.converged}.values():
-            solution.sensitivity = sensitivities(solution.problem, solution.problem.system.flat(solution.solution), names)
+        for solution in result.roots or [result]:
+            if solution.converged:
+                solution.sensitivity = sensitivities(solution.problem, solution.problem.system.flat(solution.solution), names)
     return result
 
 
-def _range_problem(
-    expression: str, values: Mapping[str, Value], constants: Mapping[str, Value], ranges: Mapping[str, Interval]
-) -> RootProblem:
-    """Return equations with the middles of ranges as the start; starts, infinite ranges and too few equations are errors."""
-    if values:
-        name = next(iter(values))
+def _check_ranges(ranges: Mapping[str, Interval], starts: Mapping[str, Value]) -> None:
+    """Raise an error if a range of an unknown is infinite, or if a name has a start, which unknowns with ranges do not take."""
+    if starts:
+        name = next(iter(starts))
         hint = f"use {setting('const', f'{name}=...')} for a constant, or {setting('over', f'{name}=-10:10')} for an unknown"
         raise UsageError(f"'{name}' has a start, but the unknowns have ranges", hint=hint)
     for name, (low, high) in ranges.items():
         if not np.isfinite(high - low):
-            raise UsageError(
-                f"the range of '{name}' in {setting('over')} is not finite", hint=f"write {setting('over', f'{name}=-1e6:1e6')}"
-            )
+            hint = f"write {setting('over', f'{name}=-1e6:1e6')}"
+            raise UsageError(f"the range of '{name}' in {setting('over')} is not finite", hint=hint)
+
+
+def _range_problem(expression: str, constants: Mapping[str, Value], ranges: Mapping[str, Interval]) -> RootProblem:
+    """Return equations with the middles of ranges as the start; fewer equations than unknowns are an error."""
     middle = {name: low + (high - low) / 2 for name, (low, high) in ranges.items()}
     problem = RootProblem(expression, middle, constants)
     n, m = len(problem.start), problem.system.count
@@ -306,14 +310,14 @@ def _root_in_range(problem: RootProblem, ranges: Mapping[str, Interval], with_al
         result = roots[int(np.argmin(distances))]
     else:
         result = _without_root(problem, ranges, search.complete)
-    result.complete = search.complete
-    result.others = max(len(roots) - 1, 0)
+    others = [root for root in roots if root is not result]
+    result.complete, result.others = search.complete, len(others)
     result.notes += _range_notes(problem, search)
     if with_all:
         result.roots = roots
-        result.notes += [remark for other in roots if other is not result for remark in other.notes if remark["kind"] == "multiple"]
-    elif len(roots) > 1:
-        result.notes.append(note("others", f"{plural(len(roots) - 1, 'other root')} in the range"))
+        result.notes += [remark for root in others for remark in root.notes if remark["kind"] == "multiple"]
+    elif others:
+        result.notes.append(note("others", f"{plural(len(others), 'other root')} in the range"))
     return result
 
 
@@ -324,31 +328,35 @@ def _without_root(problem: RootProblem, ranges: Mapping[str, Interval], is_prove
     absent = Verification(problem.at(nothing), verdict, "", nothing, nothing, np.nan, nothing)
     result = Root(problem, SearchResult(absent, [], 1))
     where = ", ".join(f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items())
-    result.reason, result.advice = f"no root was found in {where}, but roots may exist there", f"use a start with {setting('at')}"
     if is_proven:
         result.reason = f"{where} does not contain a root, which is proven with interval arithmetic"
         result.advice = f"search a wider range with {setting('over')}"
+    else:
+        result.reason = f"no root was found in {where}, but roots may exist there"
+        result.advice = f"use a start with {setting('at')}"
     return result
 
 
 def _range_notes(problem: RootProblem, roots: Roots) -> list[Record]:
-    """Return the notes on places that are not roots, and on places where a root is neither proven nor excluded."""
-
-    def places(points: Sequence[Vector]) -> str:
-        """Return the first places in words, such as ``x = 1, y = 2; x = 3, y = 4 and 5 more``."""
-        named = (zip(problem.labels, x, strict=True) for x in points)
-        texts = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
-        more = len(texts) - _MOST_PLACES
-        return "; ".join(texts[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
-
+    """Return the notes on places that are not roots, on places where a root is neither proven nor excluded, and on proofs."""
     notes = [note(gap.kind, f"{gap.sentence}, which is not taken for a root") for gap in dict.fromkeys(roots.broken)]
     if roots.undefined:
-        notes.append(note("undefined", f"not defined or not continuous, and not a root: {places(roots.undefined)}"))
+        where = _listed_places(problem, roots.undefined)
+        notes.append(note("undefined", f"not defined or not continuous, and not a root: {where}"))
     if roots.unresolved:
-        notes.append(note("unresolved", f"it is not decided whether there is a root at {places(roots.unresolved)}"))
+        where = _listed_places(problem, roots.unresolved)
+        notes.append(note("unresolved", f"it is not decided whether there is a root at {where}"))
     elif roots.complete and not all(check.is_proven for check in roots.checks):
         rest = "outside of the errors of the roots found, it is proven that the range does not contain any"
         notes.append(note("unproven", f"a root without a proof may be a place where the equation only comes close to 0; {rest}"))
     elif not roots.complete:
         notes.append(note("incomplete", "it is not proven that the range has no other roots"))
     return notes
+
+
+def _listed_places(problem: RootProblem, points: Sequence[Vector]) -> str:
+    """Return the first places in words, such as ``x = 1, y = 2; x = 3, y = 4 and 5 more``."""
+    named = (zip(problem.labels, x, strict=True) for x in points)
+    texts = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
+    more = len(texts) - _MOST_PLACES
+    return "; ".join(texts[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")

@@ -23,7 +23,7 @@ _MOST_STEPS, _SMALLEST = 60, 1e-99  # steps, of which the last ones are shown, a
 
 
 def root_tables(result: Root, precision: int) -> list[Renderable]:
-    """Return the table of the root, of all roots or of the steps, and what was verified."""
+    """Return the table of the root, of all roots or of the steps, and what was verified; without a root, the steps at most."""
     if result.traced:
         table = steps_table(result.trace[-_MOST_STEPS:], precision)
     elif result.roots:
@@ -55,16 +55,16 @@ def _listed(roots: Sequence[Root], precision: int) -> Table:
     slopes = [(x, a) for x, row in first.sensitivity.items() for a in row]
     columns += [Column(f"d{x}/d{a}", NUMBER, "cyan") for x, a in slopes]
     columns += [Column(header, WORD, is_right=header != "proof") for header in ("error", "multiplicity", "proof")]
+
+    def solutions(digits: int) -> list[tuple[str, ...]]:
+        return [tuple(human(value, digits) for value in root.solution.values()) for root in roots]
+
+    digits = next((n for n in range(precision, 18) if len(set(solutions(n))) == len(roots)), precision)
     rows = []
-
-    def solution(root: Root, digits: int) -> list[str]:
-        return [human(value, digits) for value in root.solution.values()]
-
-    digits = next((n for n in range(precision, 18) if len({(*solution(root, n),) for root in roots}) == len(roots)), precision)
-    for root in roots:
-        cells = solution(root, digits)
-        cells += [human(root.sensitivity[x][a], precision) for x, a in slopes]
-        rows.append([*cells, human(_shown(root.record()["error_bound"]), 2), str(root.multiplicity), root.proof])
+    for root, solution in zip(roots, solutions(digits), strict=True):
+        derivatives = [human(root.sensitivity[x][a], precision) for x, a in slopes]
+        error = human(_shown(root.record()["error_bound"]), 2)
+        rows.append([*solution, *derivatives, error, str(root.multiplicity), root.proof])
     return Table(columns, rows)
 
 
@@ -74,7 +74,7 @@ def _shown(error: ArrayLike) -> Vector:
 
 
 def _verified(result: Root) -> str:
-    """Return what was verified about the root, in short lines."""
+    """Return what was verified about the root, in lines: its kind and its proof, the residual, the digits, and other roots."""
     residual = f"{float(np.max(np.abs(result.residual), initial=0.0)):.2g}"
     noise = f"{float(np.max(result.noise, initial=0.0)):.2g}"
     how = {
@@ -85,10 +85,11 @@ def _verified(result: Root) -> str:
         "sign change": "proven by a change of sign",
         "touching": "not proven: the residual is zero within rounding and does not change sign",
     }[result.proof]
-    simple = "simple root" if np.isfinite(result.condition) else "root"
-    kind = {0: "root that is not isolated", 1: simple}.get(result.multiplicity, f"root of multiplicity {result.multiplicity}")
+    is_regular = np.isfinite(result.condition)
+    condition = f"{result.condition:.2g}" if is_regular else "singular"
+    kinds = {0: "root that is not isolated", 1: "simple root" if is_regular else "root"}
+    kind = kinds.get(result.multiplicity, f"root of multiplicity {result.multiplicity}")
     order = "" if result.convergence_order is None else f", convergence of order {result.convergence_order:g}"
-    condition = "singular" if not np.isfinite(result.condition) else f"{result.condition:.2g}"
     steps = f"{plural(result.steps, 'step')}{order}; " if result.steps else ""
     lines = [
         f"{kind}, {how}",

@@ -18,6 +18,8 @@ from autodiff_cli.solvers.jumps import discontinuity
 from autodiff_cli.solvers.roots.problem import EPS, Point, RootProblem, largest_cosine, newton_step, norm, scaled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.precise.arithmetic import Real
@@ -86,9 +88,10 @@ def verify(problem: RootProblem, x: Vector) -> Verification:
         check = _continuous(problem, _verified(problem, problem.at(x)))
         if check.proof not in ("interval Newton", "residual and Newton step"):
             # At a multiple root, and at the end of a domain, steps approach 0 without an end.
-            near = np.abs(x) <= (check.error if check.converged else 1e-7 * float(np.max(np.abs(problem.start), initial=1.0)))
-            if near.any() and x[near].any():
-                snapped = _continuous(problem, _verified(problem, problem.at(np.where(near, 0.0, x))))
+            reach = check.error if check.converged else 1e-7 * float(np.max(np.abs(problem.start), initial=1.0))
+            is_near_0 = (np.abs(x) <= reach) & (x != 0)
+            if is_near_0.any():
+                snapped = _continuous(problem, _verified(problem, problem.at(np.where(is_near_0, 0.0, x))))
                 return snapped if snapped.converged else check
         return check
 
@@ -117,16 +120,21 @@ def _verified(problem: RootProblem, point: Point) -> Verification:
     is_regular = rank == min(point.jacobian.shape)
     is_rounding = bool(np.all(np.abs(point.f) <= noise))
     if is_rounding and is_regular and len(point.f) <= len(point.x):
-        proven = krawczyk(problem, point, 2 * error + 1e-100)
-        if proven is not None:
-            return Verification(point, "root", "interval Newton", step, proven, condition, noise)
-    if is_rounding and not (point.f.any() and _falls(problem, point, error)):
-        if is_regular and condition < 1 / EPS and _is_steady(problem, point, error):
-            return Verification(point, "root", "residual and Newton step", step, error, condition, noise)
-        return _singular(problem, point, step, noise)
-    is_minimum = not is_regular and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f)
-    is_minimum = is_minimum or largest_cosine(point) < MINIMUM
-    return _rejected(point, "minimum_of_norm" if is_minimum else "not_converged", noise, step, condition)
+        half_widths = krawczyk(problem, point, 2 * error + 1e-100)
+        if half_widths is not None:
+            return Verification(point, "root", "interval Newton", step, half_widths, condition, noise)
+    if not is_rounding or (point.f.any() and _falls(problem, point, error)):
+        verdict = "minimum_of_norm" if _is_minimum(point, step, is_regular) else "not_converged"
+        return _rejected(point, verdict, noise, step, condition)
+    if is_regular and condition < 1 / EPS and _is_steady(problem, point, error):
+        return Verification(point, "root", "residual and Newton step", step, error, condition, noise)
+    return _singular(problem, point, step, noise)
+
+
+def _is_minimum(point: Point, step: Vector, is_regular: bool) -> bool:
+    """Return whether the norm of the residuals cannot decrease: by the Newton step with a singular Jacobian, or at first order."""
+    is_useless = not is_regular and norm(point.f + point.jacobian @ step) > 0.99 * norm(point.f)
+    return is_useless or largest_cosine(point) < MINIMUM
 
 
 def _rejected(point: Point, verdict: str, noise: Vector, step: Vector | None = None, condition: float = np.inf) -> Verification:
@@ -138,17 +146,17 @@ def _rejected(point: Point, verdict: str, noise: Vector, step: Vector | None = N
 def _singular(problem: RootProblem, point: Point, step: Vector, noise: Vector) -> Verification:
     """Verify a point whose residuals are rounding errors and whose Jacobian is singular or infinite."""
     reach = _reach(problem, point)
-    if reach is None and _is_zero(problem, point):
-        return Verification(point, "root", "zero residual", step, EPS * np.abs(point.x), np.inf, noise, 0)
     if reach is None:
-        return _rejected(point, "flat", noise, step)
-    proof = "residual" if point.f.any() else "zero residual"
+        if not _is_zero(problem, point):
+            return _rejected(point, "flat", noise, step)
+        return Verification(point, "root", "zero residual", step, EPS * np.abs(point.x), np.inf, noise, multiplicity=0)
     error, multiplicity = reach
     if point.f.any() and not _rises(problem, point, error):
         return _rejected(point, "not_converged", noise, step)
     if is_excluded(problem, point.x, error):
         return _rejected(point, "minimum_of_norm", noise, step)
     verdict = "multiple_root" if multiplicity > 1 else "root"
+    proof = "residual" if point.f.any() else "zero residual"
     return Verification(point, verdict, proof, step, error, np.inf, noise, multiplicity)
 
 
@@ -179,32 +187,36 @@ def krawczyk(problem: RootProblem, point: Point, radius: Vector) -> Vector | Non
     the affine space through the point in which the equations change.
     """
     m, n = point.jacobian.shape
-    basis = np.eye(n) if m == n else np.linalg.qr(point.jacobian.T)[0]
+    basis = np.eye(n) if m == n else np.linalg.qr(point.jacobian.T)[0]  # the columns span that space
     for _ in range(_MOST_BOXES):
-        inner = radius if m == n else np.abs(basis.T) @ radius
-        outer = radius if m == n else np.abs(basis) @ inner
-        image = _krawczyk_radius(problem, point, basis, inner, outer)
+        box = np.abs(basis.T) @ radius  # in the basis, as its image
+        image = _krawczyk_radius(problem, point, basis, box)
         if image is None:
             return None
-        reach = image if m == n else np.abs(basis) @ image
-        if np.all(image < inner):
+        reach = np.abs(basis) @ image
+        if np.all(image < box):
             return np.asarray(reach)
         radius = np.maximum(radius, 2 * reach)
     return None
 
 
-def _krawczyk_radius(problem: RootProblem, point: Point, basis: Matrix, inner: Vector, outer: Vector) -> Vector | None:
-    """Return the half-widths of a box's image under the Krawczyk operator, in a basis as ``inner``; ``None`` without one."""
+def _krawczyk_radius(problem: RootProblem, point: Point, basis: Matrix, box: Vector) -> Vector | None:
+    """Return the half-widths of the image of a box around a point under the Krawczyk operator; ``None`` without an enclosure.
+
+    The ``box`` has the half-widths of the box; both are in the basis, whose columns are directions of the unknowns.
+    """
     enclosure, slopes = problem.system.enclosure, problem.system.slopes
-    low, high = np.nextafter(point.x - outer, -np.inf), np.nextafter(point.x + outer, np.inf)
+    radius = np.abs(basis) @ box
+    low, high = np.nextafter(point.x - radius, -np.inf), np.nextafter(point.x + radius, np.inf)
     if enclosure is None or slopes is None or not enclosure.is_regular(low, high):
         return None
     m, n = point.jacobian.shape
     f = stacked(enclosure(point.x, point.x))[:, :, None]
     ends = stacked(slopes(low, high)).reshape(2, m, n)
     center, half = ends[0] / 2 + ends[1] / 2, np.nextafter(ends[1] / 2 - ends[0] / 2, np.inf)
-    center, half = center @ basis, half @ np.abs(basis) + 4 * n * EPS * (np.abs(center) @ np.abs(basis))
-    images, valid = krawczyk_images(f, center[:, :, None], half[:, :, None], np.zeros((m, 1)), inner[:, None])
+    rounding = 4 * n * EPS * (np.abs(center) @ np.abs(basis))
+    center, half = center @ basis, half @ np.abs(basis) + rounding
+    images, valid = krawczyk_images(f, center[:, :, None], half[:, :, None], np.zeros((m, 1)), box[:, None])
     return np.max(np.abs(images[:, :, 0]), axis=0) if valid[0] else None
 
 
@@ -222,38 +234,40 @@ def _rises(problem: RootProblem, point: Point, error: Vector) -> bool:
 
 
 def _is_steady(problem: RootProblem, point: Point, error: Vector) -> bool:
-    """Return whether the residuals are linear over the error of the root, in sampled directions."""
+    """Return whether the residuals are linear over the error of the root, in three sampled directions."""
     inverse = np.linalg.pinv(point.jacobian)
     n = len(point.x)
-    for sign in (np.ones(n), -np.ones(n), np.where(np.arange(n) % 2, 1.0, -1.0)):
-        for times in (8.0, 1e3):
-            reached = problem.at(point.x + times * sign * error)
+    for direction in (np.ones(n), -np.ones(n), np.where(np.arange(n) % 2, 1.0, -1.0)):
+        for errors in (8.0, 1e3):
+            reached = problem.at(point.x + errors * error * direction)
             linear = inverse @ point.jacobian @ (reached.x - point.x)
-            rest = inverse @ (reached.f - point.f) - linear
+            rest = inverse @ (reached.f - point.f) - linear  # in units of the unknowns
             if not np.isfinite(rest).all() or norm(rest) > 0.5 * norm(linear):
                 return False
     return True
 
 
 def _reach(problem: RootProblem, point: Point) -> tuple[Vector, int] | None:
-    """Return how far a singular root may be, and its multiplicity, 0 if not isolated; ``None`` if it is none, or far away."""
+    """Return a bound of the distance to a singular root, and its multiplicity, which is 0 if it is not isolated.
+
+    It is ``None`` for a place that is not a root, as the residuals stay rounding errors on one side only, or over a long distance.
+    """
     error = EPS * np.abs(point.x)
     size = float(np.max(np.abs(point.x), initial=0.0)) or 1.0
-    growths = []
+    multiplicities = []
     for direction in _singular_directions(point)[:_MOST_DIRECTIONS]:
         direction = direction / np.max(np.abs(direction))
         left, right = (_rise(problem, point, sign * direction, size) for sign in (1.0, -1.0))
         if left is None and right is None:
-            growths.append(0)
+            multiplicities.append(0)
         elif left is None or right is None:
             return None
         else:
             distance = max(left, right)
             error = error + distance * np.abs(direction)
-            growths.append(_growth(problem, point, distance * direction))
-    if np.any(error > 0.1 * max(size, float(np.max(np.abs(problem.start), initial=0.0)))):
-        return None
-    return error, max(growths, default=1)
+            multiplicities.append(_growth(problem, point, distance * direction))
+    farthest = 0.1 * max(size, float(np.max(np.abs(problem.start), initial=0.0)))
+    return None if np.any(error > farthest) else (error, max(multiplicities, default=1))
 
 
 def _singular_directions(point: Point) -> Matrix:
@@ -262,9 +276,10 @@ def _singular_directions(point: Point) -> Matrix:
     if not np.isfinite(point.jacobian).all():
         return np.eye(n)
     matrix, _, columns = scaled(point.jacobian)
-    _, sizes, right = np.linalg.svd(matrix)
-    rank = int(np.sum(sizes > SINGULAR * sizes[0])) if sizes[0] > 0 and n > 1 else 0
-    return np.asarray(right[rank : max(min(matrix.shape), rank)] / columns)
+    _, singular_values, right = np.linalg.svd(matrix)
+    is_zero = n == 1 or not singular_values[0] > 0  # one unknown has one direction only
+    rank = 0 if is_zero else int(np.sum(singular_values > SINGULAR * singular_values[0]))
+    return np.asarray(right[rank : len(singular_values)] / columns)
 
 
 def _rise(problem: RootProblem, point: Point, direction: Vector, size: float) -> float | None:
@@ -276,8 +291,7 @@ def _rise(problem: RootProblem, point: Point, direction: Vector, size: float) ->
 
     for exponent in _DECADES:
         distance = size * 10.0**exponent
-        if rises(distance):
-            # within a factor of 10; the parts are equal steps of a fourth of a decade
+        if rises(distance):  # then look between this decade and the one before, in fourths of a decade
             return next((part * distance for part in (0.18, 0.32, 0.56) if rises(part * distance)), distance)
     return None
 
@@ -319,6 +333,7 @@ def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
         reference = Reference(problem.system.evaluation(0, x))
         math = reference.differences.math
         center, radius = math.mpf(float(x[0])), math.mpf(error)
+        low, high = center - radius, center + radius
 
         def value(place: Real) -> Real:
             result = reference.values_at([place])[0]
@@ -326,18 +341,24 @@ def _stays_away(problem: RootProblem, x: Vector, error: float) -> bool:
                 raise NotPrecise("a residual that is not defined")
             return result
 
-        low, high = center - radius, center + radius
         sign = math.sign(value(low)) or math.sign(value(high))
 
         def size(place: Real) -> Real:
+            """Return the magnitude of the residual, or 0 where it has the other sign."""
             number = value(place)
             return abs(number) if math.sign(number) == sign else math.mpf(0)
 
-        edge = max(size(low), size(high))
-        for _ in range(_STEPS):  # each leaves out three eighths of the interval, where the magnitude is larger
-            first, second = low + (high - low) * 3 / 8, high - (high - low) * 3 / 8
-            sizes = size(first), size(second)
-            if not min(sizes):
-                return False
-            low, high = (low, second) if sizes[0] < sizes[1] else (first, high)
-        return bool(min(*sizes, size(center)) > edge * math.mpf(_LEAST))
+        largest = max(size(low), size(high))
+        smallest = min(size(center), _least(size, low, high))
+        return bool(smallest > largest * math.mpf(_LEAST))
+
+
+def _least(function: Callable[[Real], Real], low: Real, high: Real) -> Real:
+    """Return the smallest value of a function that is not negative, between two points, by ternary search; or a value of 0."""
+    for _ in range(_STEPS):  # each leaves out three eighths of the interval, beside the larger value
+        first, second = low + (high - low) * 3 / 8, high - (high - low) * 3 / 8
+        values = function(first), function(second)
+        if not min(values):
+            break
+        low, high = (low, second) if values[0] < values[1] else (first, high)
+    return min(values)
