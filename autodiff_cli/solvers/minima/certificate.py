@@ -98,14 +98,15 @@ def allowance(problem: MinimumProblem, x: Vector, typical: Vector) -> Vector:
 
 
 def _are_gradients_certain(problem: MinimumProblem, x: Vector, active: Active, errors: Vector) -> bool:
-    """Return whether rounding errors of the active constraints cannot change their gradients, where bounds leave these any."""
+    """Return whether the gradients of active constraints, in the free variables, hardly change within errors of the constraints."""
     jacobian = np.where(active.fixed, 0.0, problem.slopes(x)[1])
     for i in np.flatnonzero(active.constraints):
-        square = float(jacobian[i] @ jacobian[i])
-        if not square:
+        normal = jacobian[i]
+        square = float(normal @ normal)
+        if not square:  # bounds may fix all variables of the constraint
             return bool(active.fixed.any())
-        moved = jacobian[i] * errors[i] / square
-        changes = [np.where(active.fixed, 0.0, problem.slopes(x + sign * moved)[1][i]) - jacobian[i] for sign in (-1, 1)]
+        step = normal * errors[i] / square  # which changes the constraint by its error
+        changes = [np.where(active.fixed, 0.0, problem.slopes(x + sign * step)[1][i]) - normal for sign in (-1, 1)]
         if not max(float(np.linalg.norm(change)) for change in changes) <= 0.5 * np.sqrt(square):
             return False
     return True
@@ -120,10 +121,11 @@ def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector)
     violation = float(np.max(violations(problem, x) - errors, initial=0.0))
     at = _Conditions(problem, x, active, typical)
     is_stationary = at.is_stationary() and _are_gradients_certain(problem, x, active, errors)
-    kind, direction = at.curvature()
+    has_signs, eigenvalues = at.has_signs_of_minimum(), at.eigenvalues()
     error = 8 * EPS * len(at.hessian) * float(np.max(np.abs(at.hessian), initial=0.0))
-    proof = is_stationary, at.has_signs_of_minimum(), at.eigenvalues(), error, kind, direction
-    return Certificate(x, at.value, at.multipliers, at.reduced, active, violation, *proof)
+    curvature, direction = at.curvature()
+    proof = violation, is_stationary, has_signs, eigenvalues, error, curvature, direction
+    return Certificate(x, at.value, at.multipliers, at.reduced, active, *proof)
 
 
 class _Conditions:
@@ -165,12 +167,12 @@ class _Conditions:
     def _is_small_step(self) -> bool:
         """Return whether the Newton step is rounding although it solves the conditions, and changes the value by rounding only."""
         free, scale = ~self.active.fixed, self.scale
-        rest = np.linalg.norm((self.reduced + self.hessian @ self.step)[free] / scale[free])
-        solves = rest <= 0.5 * np.linalg.norm(self.reduced[free] / scale[free])
-        keeps_value = bool(solves or self.active.constraints.any()) and abs(float(self.reduced @ self.step)) <= EPS * max(
-            abs(self.value), abs(self.problem.values(self.problem.start)[0])
-        )
-        return keeps_value and bool((np.abs(self.step) <= 8 * EPS * np.maximum(self.typical, np.abs(self.x))).all())
+        before, after = (vector[free] / scale[free] for vector in (self.reduced, self.reduced + self.hessian @ self.step))
+        is_solution = np.linalg.norm(after) <= 0.5 * np.linalg.norm(before) or self.active.constraints.any()
+        largest_value = max(abs(self.value), abs(self.problem.values(self.problem.start)[0]))
+        keeps_value = abs(float(self.reduced @ self.step)) <= EPS * largest_value
+        is_rounding = (np.abs(self.step) <= 8 * EPS * np.maximum(self.typical, np.abs(self.x))).all()
+        return bool(is_solution and keeps_value and is_rounding)
 
     def has_signs_of_minimum(self) -> bool:
         """Return whether no multiplier of an inequality or of a bound says that the value falls away from it into the inside."""
@@ -192,29 +194,34 @@ class _Conditions:
     def curvature(self) -> tuple[str, Vector]:
         """Return the definiteness of the Hessian matrix in the feasible tangent directions, and the one of lowest curvature."""
         kind, lowest = self._tangent_curvature()
-        # Some directions of the tangent space leave the bounds and the constraints with multiplier 0: only the others count.
         walls = self._walls() / self.scale[self.inner] @ self.basis
         if kind in ("negative", "indefinite", "semidefinite") and len(walls):
-            kind, lowest = _on_cone(self.curvatures, walls)
+            kind, lowest = _on_cone(self.curvatures, walls)  # other directions leave weak bounds and constraints
         direction = np.zeros(len(self.x))
         if lowest is not None:
             direction[self.inner] = self.basis @ lowest / self.scale[self.inner]
         return kind, direction
 
     def _tangent_curvature(self) -> tuple[str, Vector | None]:
-        """Return the definiteness of the curvatures, also within twice the Newton step, and their lowest direction or ``None``."""
+        """Return the definiteness of the curvatures in all tangent directions, and the lowest direction or ``None``."""
         if not self.basis.size:
             return "positive", None
         if not np.isfinite(self.curvatures).all():
             return "unknown", None
         values, vectors = np.linalg.eigh(self.curvatures)
         kind = definiteness(values, 32 * EPS * len(values))
-        for sign in (-2, 2) if kind == "positive" else ():
-            moved = self.problem.hessian(self.x + sign * self.step, self.multipliers) / np.outer(self.scale, self.scale)
-            change = self.basis.T @ moved[np.ix_(self.inner, self.inner)] @ self.basis - self.curvatures
-            if not np.isfinite(change).all() or np.linalg.norm(change, 2) > 0.5 * values[0]:
-                return "semidefinite", vectors[:, 0]
+        if kind == "positive" and not self._stays_positive(values[0]):
+            kind = "semidefinite"
         return kind, vectors[:, 0]
+
+    def _stays_positive(self, lowest: float) -> bool:
+        """Return whether the curvatures, whose lowest is positive, keep half of it within twice the Newton step to both sides."""
+        for factor in (-2, 2):
+            moved = self.problem.hessian(self.x + factor * self.step, self.multipliers) / np.outer(self.scale, self.scale)
+            change = self.basis.T @ moved[np.ix_(self.inner, self.inner)] @ self.basis - self.curvatures
+            if not np.isfinite(change).all() or np.linalg.norm(change, 2) > 0.5 * lowest:
+                return False
+        return True
 
     def _walls(self) -> Matrix:
         """Return the rows whose product with a direction of the inner variables is not negative if the direction is feasible."""
@@ -236,7 +243,7 @@ def _scale(hessian: Matrix) -> Vector:
         return np.ones(len(hessian))
     roots = curvature_roots(hessian)
     largest = float(np.max(roots, initial=0.0))
-    return np.where(roots > EPS * largest, roots, max(largest, 1e-150))
+    return np.where(roots > EPS * largest, roots, max(largest, 1e-150))  # the largest for a variable without curvature
 
 
 def _multipliers(problem: MinimumProblem, gradient: Vector, jacobian: Matrix, active: Active) -> Vector:
@@ -256,7 +263,10 @@ def _multipliers(problem: MinimumProblem, gradient: Vector, jacobian: Matrix, ac
 
 
 def _on_cone(curvatures: Matrix, walls: Matrix) -> tuple[str, Vector]:
-    """Return the definiteness of a matrix, and its lowest direction, on the cone of the directions in which no wall decreases."""
+    """Return the definiteness of a matrix, and its lowest direction, on the cone of the directions in which no wall decreases.
+
+    The lowest direction is an eigenvector of the matrix on a face of the cone, on which some of the walls stay 0.
+    """
     error = 32 * EPS * len(curvatures)
     lowest, direction = np.inf, np.zeros(len(curvatures))
     if len(walls) > _MOST_WALLS:
@@ -264,17 +274,15 @@ def _on_cone(curvatures: Matrix, walls: Matrix) -> tuple[str, Vector]:
     walls = walls / np.maximum(np.linalg.norm(walls, axis=1, keepdims=True), 1e-300)
     for on_face in itertools.product((False, True), repeat=len(walls)):
         face = _tangents(walls[list(on_face)])
-        if not face.size:
-            continue
         values, vectors = np.linalg.eigh(face.T @ curvatures @ face)
         for value, vector in zip(values, (face @ vectors).T, strict=True):
-            for sign in (1.0, -1.0):
-                if value < lowest and (walls @ (sign * vector) >= -1e-10).all():
-                    lowest, direction = value, sign * vector
+            for signed in (vector, -vector):
+                if value < lowest and (walls @ signed >= -1e-10).all():
+                    lowest, direction = value, signed
     if lowest < -error:
         return "indefinite", direction
     # An eigenspace of several dimensions may meet the cone although its basis does not.
-    return ("positive" if np.isfinite(lowest) and lowest > error else "semidefinite"), direction
+    return ("positive" if error < lowest < np.inf else "semidefinite"), direction
 
 
 def _tangents(jacobian: Matrix) -> Matrix:
@@ -316,23 +324,13 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
     The active constraints and bounds become equations.
     """
     best, point, normal_only = np.inf, x, x
-    free = ~active.fixed
-    rows = active.constraints
+    free, rows = ~active.fixed, active.constraints
     for _ in range(most):
-        _, c = problem.values(x)
-        gradient, jacobian = problem.slopes(x)
-        if not (np.isfinite(c).all() and np.isfinite(gradient).all() and np.isfinite(jacobian).all()):
+        conditions = _scaled_conditions(problem, x, active)
+        if conditions is None:
             break
-        multipliers = _multipliers(problem, gradient, jacobian, active)
-        hessian = problem.hessian(x, multipliers)
-        if not np.isfinite(hessian).all():
-            break
-        scale = _scale(hessian)
-        scale = np.maximum(scale, 1e-5 * np.max(scale))
-        sizes = np.maximum(np.linalg.norm(jacobian / scale, axis=1), 1e-300)
-        reduced = (gradient - jacobian.T @ multipliers) / scale
-        normal = jacobian / scale / sizes[:, None]
-        residual = float(np.hypot(np.linalg.norm(reduced[free]), np.linalg.norm((c / sizes)[rows])))
+        scale, hessian, reduced, normals, c = conditions
+        residual = float(np.hypot(np.linalg.norm(reduced[free]), np.linalg.norm(c[rows])))
         if residual >= best * 0.9:
             if normal_only is point:
                 return point
@@ -342,11 +340,30 @@ def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -
         best, point = residual, x
         if residual == 0:
             break
-        scaled = hessian / np.outer(scale, scale)
         step = np.zeros(len(x))
         if rows.any():
-            step[free] = np.linalg.lstsq(normal[np.ix_(rows, free)], -(c / sizes)[rows], rcond=None)[0]
+            step[free] = np.linalg.lstsq(normals[np.ix_(rows, free)], -c[rows], rcond=None)[0]
         normal_only = np.clip(x + step / scale, problem.low, problem.high)
-        step += _newton_step(scaled, normal, reduced + scaled @ step, active)
+        step += _newton_step(hessian, normals, reduced + hessian @ step, active)
         x = np.clip(x + step / scale, problem.low, problem.high)
     return point
+
+
+def _scaled_conditions(problem: MinimumProblem, x: Vector, active: Active) -> tuple[Vector, Matrix, Vector, Matrix, Vector] | None:
+    """Return the scale of the variables, then what is measured in it; ``None`` if a value or a derivative is not finite.
+
+    They are the Hessian matrix and the gradient of the Lagrangian, and the constraints: unit normals as rows, and distances.
+    """
+    _, c = problem.values(x)
+    gradient, jacobian = problem.slopes(x)
+    if not (np.isfinite(c).all() and np.isfinite(gradient).all() and np.isfinite(jacobian).all()):
+        return None
+    multipliers = _multipliers(problem, gradient, jacobian, active)
+    hessian = problem.hessian(x, multipliers)
+    if not np.isfinite(hessian).all():
+        return None
+    scale = _scale(hessian)
+    scale = np.maximum(scale, 1e-5 * np.max(scale))  # so that a variable with little curvature does not take endless steps
+    sizes = np.maximum(np.linalg.norm(jacobian / scale, axis=1), 1e-300)
+    reduced = (gradient - jacobian.T @ multipliers) / scale
+    return scale, hessian / np.outer(scale, scale), reduced, jacobian / scale / sizes[:, None], c / sizes

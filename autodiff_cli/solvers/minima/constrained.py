@@ -17,6 +17,8 @@ from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify
 from autodiff_cli.solvers.minima.newton_trust_region import Descent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autodiff_cli.arrays import Mask, Matrix, Vector
     from autodiff_cli.solvers.minima.newton_trust_region import Report
     from autodiff_cli.solvers.minima.problem import MinimumProblem
@@ -61,12 +63,14 @@ def minimize_constrained(problem: MinimumProblem, report: Report) -> tuple[Certi
         typical = np.maximum(typical, np.max(np.abs(points), axis=0))
         ends.append(points[-1])
         result = _certificate_near(problem, points[-1], typical)
-        if result is None or not result.is_critical:
-            start = _nearest_feasible(problem, _downhill(problem, part)) if result is None or result.violation else result.x
-        elif result.curvature not in ("negative", "indefinite"):
-            return result, result.x, steps
-        else:
+        if result is None or result.violation:
+            start = _nearest_feasible(problem, _downhill(problem, part))
+        elif not result.is_critical:
+            start = result.x
+        elif result.curvature in ("negative", "indefinite"):
             saddle, start = result, _beside_saddle(problem, result)
+        else:
+            return result, result.x, steps
     if saddle is not None:
         return saddle, saddle.x, steps
     endless = [x for x in ends if _is_endless(problem, x)]
@@ -101,7 +105,10 @@ def descend_between(problem: MinimumProblem, start: Vector, report: Report) -> D
 
 
 def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:
-    """Return the points of sequential quadratic programming, the last of them on the bounds that are close to it."""
+    """Return the start, the points of sequential quadratic programming, and its end, on the bounds that are close to it.
+
+    Without constraints, it runs again from its end until the value hardly decreases.
+    """
     points = [start]
 
     def accept(x: Vector) -> None:
@@ -111,20 +118,9 @@ def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[
         slope = float(np.linalg.norm(problem.slopes(points[-1])[0]))
         report(points[-1], problem.values(points[-1])[0], slope, float(np.linalg.norm(points[-1] - points[-2])), "step")
 
-    optimize = library("scipy.optimize", "minimize")
     for _ in range(_MOST_RUNS):
-        unit = min(1.0, max(float(np.linalg.norm(problem.gradient(start))), 1e-100))  # the tolerance is not relative
         value = problem.value(start)
-        end = optimize.minimize(
-            lambda x, unit=unit: float(_finite(np.asarray(problem.value(x) / unit))),
-            start,
-            jac=lambda x, unit=unit: _finite(problem.gradient(x) / unit),
-            bounds=optimize.Bounds(problem.low, problem.high),
-            constraints=_scipy_constraints(problem),
-            method="SLSQP",
-            options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
-            callback=accept,
-        ).x
+        end = _run_slsqp(problem, start, accept)
         start = points[-1]
         if problem.constraints or not problem.value(start) < value - 1e-3 * abs(value):
             break
@@ -132,6 +128,23 @@ def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[
     for bound in (problem.low, problem.high):
         x = np.where(np.abs(x - bound) <= _NEAR * np.maximum(1.0, np.abs(x)), bound, x)
     return [*points, np.clip(x, problem.low, problem.high)]
+
+
+def _run_slsqp(problem: MinimumProblem, start: Vector, accept: Callable[[Vector], None]) -> Vector:
+    """Return the end of one run of SciPy's SLSQP, which calls ``accept`` with each of its points."""
+    optimize = library("scipy.optimize", "minimize")
+    unit = min(1.0, max(float(np.linalg.norm(problem.gradient(start))), 1e-100))  # the tolerance is not relative
+    result = optimize.minimize(
+        lambda x: float(_finite(np.asarray(problem.value(x) / unit))),
+        start,
+        jac=lambda x: _finite(problem.gradient(x) / unit),
+        bounds=optimize.Bounds(problem.low, problem.high),
+        constraints=_scipy_constraints(problem),
+        method="SLSQP",
+        options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
+        callback=accept,
+    )
+    return np.asarray(result.x)
 
 
 def _scipy_constraints(problem: MinimumProblem) -> list[dict[str, object]]:
@@ -178,35 +191,35 @@ def _nearest_feasible(problem: MinimumProblem, x: Vector) -> Vector:
 def _beside_saddle(problem: MinimumProblem, certificate: Certificate) -> Vector:
     """Return the lowest of some points beside a saddle point, in the direction of the lowest curvature up to the bounds."""
     x, direction = certificate.x, certificate.direction
-    unit = direction * max(1.0, float(np.max(np.abs(x)))) / max(float(np.max(np.abs(direction))), 1e-300)
+    size = max(1.0, float(np.max(np.abs(x))))
+    unit = direction * size / max(float(np.max(np.abs(direction))), 1e-300)
     points = []
     for step in (unit, -unit):
-        with np.errstate(all="ignore"):  # the distance to the nearest bound, in units of the step
-            room = np.where(step > 0, (problem.high - x) / step, np.where(step < 0, (problem.low - x) / step, np.inf))
-        points += [np.clip(x + min(part, float(np.min(room))) * step, problem.low, problem.high) for part in (0.1, 1.0)]
+        with np.errstate(all="ignore"):  # the steps from each variable to its bound
+            steps = np.where(step > 0, (problem.high - x) / step, np.where(step < 0, (problem.low - x) / step, np.inf))
+        points += [np.clip(x + min(part, float(np.min(steps))) * step, problem.low, problem.high) for part in (0.1, 1.0)]
     return min(points, key=lambda point: problem.values(point)[0])
 
 
 def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typical: Vector) -> Certificate | None:
     """Return the certificate of the point that Newton's method finds with an active set, or ``None``.
 
-    The set begins with a mask of the constraints that are probably active, and is corrected by the signs.
+    The set begins with a mask of the constraints that are probably active, and is corrected, until it occurs again, by what is
+    violated and by the signs of multipliers.  ``None`` means that the first point is far away or not finite.
     """
     active = Active(constraints | problem.equality, (x <= problem.low) | (x >= problem.high))
     tried: set[bytes] = set()
     result: Certificate | None = None
-    for _ in range(3 * (len(active.constraints) + len(active.fixed)) + 3):
+    for _ in range(3 * (len(active.constraints) + len(active.fixed)) + 3):  # each enters and leaves the set a few times
         key = np.concatenate(active).tobytes()
         if key in tried:
             break
         tried.add(key)
         point = refine(problem, x, active)
-        if np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical))) or not np.isfinite(point).all():
+        is_far = np.linalg.norm(point - x) > 10 * max(1.0, float(np.linalg.norm(typical)))
+        if is_far or not np.isfinite(point).all() or not np.isfinite(problem.hessian(point)).all():
             return result
-        if not np.isfinite(problem.hessian(point)).all():
-            return result
-        result = certify(problem, point, active, typical)
-        x = point
+        x, result = point, certify(problem, point, active, typical)
         corrected = None if result.is_critical else _corrected(problem, result)
         if corrected is None:
             break
@@ -216,18 +229,18 @@ def solve_active_set(problem: MinimumProblem, x: Vector, constraints: Mask, typi
 
 def _corrected(problem: MinimumProblem, certificate: Certificate) -> Active | None:
     """Return a better active set: with what the point violates, or without what holds it most wrongly; ``None`` without either."""
-    x, (rows, fixed) = certificate.x, certificate.active
-    violated = ~problem.equality & ~rows & (problem.values(x)[1] < 0)
-    beyond = ~fixed & ((x <= problem.low) | (x >= problem.high))
-    if violated.any() or beyond.any():
-        return Active(rows | violated, fixed | beyond)
-    wrong = rows & ~problem.equality & (certificate.multipliers < 0)
-    if wrong.any():
-        worst = np.argmin(np.where(wrong, certificate.multipliers, np.inf))
-        return Active(rows & (np.arange(len(rows)) != worst), fixed)
-    pushed = (certificate.reduced < 0) & (x <= problem.low) | (certificate.reduced > 0) & (x >= problem.high)
-    pushed &= fixed & (problem.low < problem.high)
-    if pushed.any():
-        worst = np.argmax(np.where(pushed, np.abs(certificate.reduced), -1.0))
-        return Active(rows, fixed & (np.arange(len(fixed)) != worst))
+    x, (constraints, fixed) = certificate.x, certificate.active
+    is_violated = ~problem.equality & ~constraints & (problem.values(x)[1] < 0)
+    is_beyond = ~fixed & ((x <= problem.low) | (x >= problem.high))
+    if is_violated.any() or is_beyond.any():
+        return Active(constraints | is_violated, fixed | is_beyond)
+    is_wrong = constraints & ~problem.equality & (certificate.multipliers < 0)
+    if is_wrong.any():
+        worst = np.argmin(np.where(is_wrong, certificate.multipliers, np.inf))
+        return Active(constraints & (np.arange(len(constraints)) != worst), fixed)
+    falls_inside = (certificate.reduced < 0) & (x <= problem.low) | (certificate.reduced > 0) & (x >= problem.high)
+    falls_inside &= fixed & (problem.low < problem.high)
+    if falls_inside.any():
+        worst = np.argmax(np.where(falls_inside, np.abs(certificate.reduced), -1.0))
+        return Active(constraints, fixed & (np.arange(len(fixed)) != worst))
     return None

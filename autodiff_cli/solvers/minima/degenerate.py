@@ -48,25 +48,25 @@ def probe(problem: MinimumProblem, certificate: Certificate, typical: Vector) ->
     """Examine the surroundings of a degenerate point without active constraints, given typical sizes of the variables."""
     x = certificate.x
     size = np.maximum(typical, 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
-    order, sign = _first_derivative(problem, x, float(size[0])) if len(x) == 1 else (0, 0.0)
-    order = order if order % 2 == 0 and sign > 0 else 0
+    order = _order_of_minimum(problem, x, float(size[0])) if len(x) == 1 else 0
     scaled = problem.hessian(x) * np.outer(size, size)
     if not np.isfinite(scaled).all():
         return Probe(None, False, order, np.zeros(len(x)))
     along, across = _null_space(scaled)
     directions = list(along.T)[:_MOST_DIRECTIONS]
     if len(directions) > 1:
-        directions += [(directions[0] + directions[1]) / np.sqrt(2), (directions[0] - directions[1]) / np.sqrt(2)]
-    least, lowest = 0.0, None
+        first, second = directions[:2]
+        directions += [(first + second) / np.sqrt(2), (first - second) / np.sqrt(2)]
+    lowest, least = None, 0.0
     flat, rises = np.zeros(len(x)), True
     for direction in directions:
-        changes = []
-        for distance in (sign * length for length in _DISTANCES for sign in (1, -1)):
-            point = _moved_along(problem, x, size * direction * distance, across, size)
-            changes.append(_change(certificate.value, problem.values(point)[0]))
-            if changes[-1] < least:
-                least, lowest = changes[-1], point
-        if max(changes) <= 0 or min(changes[:4]) <= 0:  # at the shortest distance, rounding may hide a rise
+        steps = [size * direction * sign * distance for distance in _DISTANCES for sign in (1, -1)]
+        points = [_moved_along(problem, x, step, across, size) for step in steps]
+        changes = [_change(certificate.value, problem.values(point)[0]) for point in points]
+        if min(changes) < least:
+            least = min(changes)
+            lowest = points[changes.index(least)]
+        if max(changes) <= 0 or min(changes[:-2]) <= 0:  # at the shortest distance, rounding may hide a rise
             flat, rises = direction * size, False
     return Probe(lowest, rises, order, flat)
 
@@ -95,20 +95,19 @@ def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
 
     hessian = np.abs(problem.hessian(x))
     if problem.system.slopes is not None:
-        may_slope = np.array([not interval.low == interval.high == 0 for interval in problem.system.slopes(x, x)[: len(x)]])
+        enclosures = problem.system.slopes(x, x)[: len(x)]
+        may_slope = np.array([not enclosure.low == enclosure.high == 0 for enclosure in enclosures])
         if not may_slope.any():
             return False  # the function is constant around the point, or exactly symmetric
         if (may_slope & (problem.slopes(x)[0] == 0) & ~hessian.any(axis=1)).any():
             return True  # nothing but rounding makes it zero
+    by_rounding = 8 * EPS * hessian @ np.abs(x)
     try:
         with in_time(1.0):
             reference = Reference(problem.system.evaluation(0, x))
-            exact = [reference.differences.slopes((i,))[0] for i in range(len(x))]
-            allowed = 8 * EPS * hessian @ np.abs(x)
-            return any(
-                slope.kind == "smooth" and abs(slope.value) > float(most) and abs(slope.value) > slope.noise
-                for slope, most in zip(exact, allowed, strict=True)
-            )
+            slopes = [reference.differences.slopes((i,))[0] for i in range(len(x))]
+            pairs = zip(slopes, by_rounding, strict=True)
+            return any(slope.kind == "smooth" and abs(slope.value) > max(float(least), slope.noise) for slope, least in pairs)
     except AutodiffError:  # not all functions have arbitrary-precision implementations
         return False
 
@@ -118,14 +117,15 @@ def is_curved(problem: MinimumProblem, x: Vector) -> bool:
     enclosure = problem.system.curvatures if len(x) <= _MOST_ENCLOSED else None
     if enclosure is None:
         return True
-    # A matrix in the box is its middle plus at most its half-widths, whose norm the lowest eigenvalue of the middle must exceed.
-    low, high = (np.reshape(side, (len(x), len(x))) for side in zip(*((box.low, box.high) for box in enclosure(x, x)), strict=True))
+    elements = [(interval.low, interval.high) for interval in enclosure(x, x)]
+    low, high = np.moveaxis(np.reshape(elements, (len(x), len(x), 2)), 2, 0)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return True
-    middle = problem.sign * (low + high) / 2
-    size = np.sqrt(np.maximum(np.abs(np.diag(middle)), np.finfo(float).tiny))
-    least = np.linalg.eigvalsh(middle / np.outer(size, size))[0]
-    return bool(least > np.linalg.norm((high - low) / 2 / np.outer(size, size), 2))
+    # A matrix in the box is its middle plus at most its half-widths, whose norm the lowest eigenvalue of the middle must exceed.
+    middle, half_widths = problem.sign * (low + high) / 2, (high - low) / 2
+    unit = np.sqrt(np.maximum(np.abs(np.diag(middle)), np.finfo(float).tiny))
+    lowest = np.linalg.eigvalsh(middle / np.outer(unit, unit))[0]
+    return bool(lowest > np.linalg.norm(half_widths / np.outer(unit, unit), 2))
 
 
 def _moved_along(problem: MinimumProblem, x: Vector, step: Vector, across: Matrix, size: Vector) -> Vector:
@@ -140,18 +140,21 @@ def _moved_along(problem: MinimumProblem, x: Vector, step: Vector, across: Matri
     return point
 
 
-def _first_derivative(problem: MinimumProblem, x: Vector, size: float) -> tuple[int, float]:
-    """Return the order and the sign of the first term of the Taylor series that is not small at a distance ``size``, or 0."""
-    system = problem.system
+def _order_of_minimum(problem: MinimumProblem, x: Vector, size: float) -> int:
+    """Return the order of the first term of the Taylor series, not small at a distance ``size``, if it proves a minimum; else 0.
+
+    It proves a minimum if the order is even and the term is positive.
+    """
     try:
-        coefficients = problem.sign * np.ravel(series(system.evaluation(0, x), _HIGHEST))[1:]
+        coefficients = problem.sign * np.ravel(series(problem.system.evaluation(0, x), _HIGHEST))[1:]
     except AutodiffError:
-        return 0, 0.0
+        return 0
     terms = coefficients * size ** np.arange(1, _HIGHEST + 1)
     if not np.isfinite(terms).all() or not terms.any():
-        return 0, 0.0
+        return 0
     first = int(np.argmax(np.abs(terms) > np.sqrt(EPS) * np.max(np.abs(terms))))
-    return first + 1, float(np.sign(terms[first]))
+    order = first + 1
+    return order if order % 2 == 0 and terms[first] > 0 else 0
 
 
 _MOST_STEPS = 300
@@ -195,30 +198,31 @@ def kink_near(problem: MinimumProblem, x: Vector, typical: Vector, moves: bool) 
 def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
     """Return the minimum at a jump of the derivative of a continuous function of one variable, or ``None``."""
 
-    def slope(point: Vector) -> float:
-        return float(problem.gradient(point)[0])
+    value, best = problem.value, _crossed(problem, x, np.array([size]), _DECADES)
 
-    value = problem.value
-    best = _crossed(problem, x, np.array([size]), _DECADES)
-    step = 1e-9 * size
-    left, right = slope(best - step), slope(best + step)
-    closer = slope(best - step / 100), slope(best + step / 100)
-    same = abs(closer[0] - left) < 0.1 * abs(left) and abs(closer[1] - right) < 0.1 * abs(right)
-    rises = min(value(best - step), value(best + step)) >= value(best)
-    jump = abs(value(best + step / 100) - value(best - step / 100))
-    if not (left < 0 < right and same and rises) or jump > 10 * (abs(left) + abs(right)) * step + 8 * EPS * abs(value(best)):
+    def slopes(distance: float) -> tuple[float, float]:
+        """Return the derivative to the left and to the right, at a distance."""
+        return float(problem.gradient(best - distance)[0]), float(problem.gradient(best + distance)[0])
+
+    step, short_step = 1e-9 * size, 1e-11 * size
+    (left, right), (closer_left, closer_right) = slopes(step), slopes(short_step)
+    keeps_slopes = abs(closer_left - left) < 0.1 * abs(left) and abs(closer_right - right) < 0.1 * abs(right)
+    is_lowest = min(value(best - step), value(best + step)) >= value(best)
+    jump = abs(value(best + short_step) - value(best - short_step))
+    is_continuous = jump <= 10 * (abs(left) + abs(right)) * step + 8 * EPS * abs(value(best))
+    if not (left < 0 < right and keeps_slopes and is_lowest and is_continuous):
         return None
-    left, right = (problem.sign * side for side in closer)
+    left, right = problem.sign * closer_left, problem.sign * closer_right
     return Kink(best, f"the derivative is {left:.6g} to the left and {right:.6g} to the right")
 
 
 def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> Kink | None:
     """Return the minimum at a kink that gradient sampling finds (Burke, Lewis and Overton 2005), or ``None``."""
     random = np.random.default_rng(0)
-    left = _MOST_STEPS
+    remaining = _MOST_STEPS
     for radius in _RADII if moves else _RADII[-2:]:
-        while left:
-            left -= 1
+        while remaining:
+            remaining -= 1
             shortest, largest = _shortest(problem, x, size, radius, random)
             if shortest is None or np.linalg.norm(shortest) <= _ZERO * largest or not moves:
                 break
@@ -228,39 +232,42 @@ def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> K
             x = lower
     if moves:
         x = _polished(problem, x, size, random)
-    if left and (reason := _proof(problem, x, size, random)):
+    if remaining and (reason := _proof(problem, x, size, random)):
         shortest, _ = _shortest(problem, x, size, _RADII[-2], random)
         return Kink(x, reason, 0.0 if shortest is None else float(np.linalg.norm(shortest / size)))
     return None
 
 
 def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.random.Generator) -> Vector:
-    """Return a better minimum at a kink: a root of the slope across the kink, and a Newton step along it, in turn."""
-    last = np.inf
+    """Return a better minimum at a kink: a root of the slope across the kink, and a Newton step along it, in turn.
+
+    It ends when the value rises, or when the Newton step does not shrink.
+    """
+    last_length = np.inf
     for _ in range(_MOST_POLISHES):
         gradients = np.array(_around(problem, x, size, _RADII[-3], random))
         if not len(gradients):  # none is finite
             return x
         across, along = _kink_directions(gradients)
         is_corner = not len(along)
-        normals = np.vstack([across, np.eye(len(x))]) if is_corner else across
-        on_kink = reduce(partial(_crossed, problem), size * normals, x)  # in one direction after the other
+        normals = size * (np.vstack([across, np.eye(len(x))]) if is_corner else across)
+        on_kink = reduce(partial(_crossed, problem), normals, x)  # in one direction after the other
         value = problem.values(on_kink)[0]
         noise = 8 * EPS * abs(value)
-        lower = problem.values(x)[0] - value
-        if not lower >= -noise:
+        decrease = problem.values(x)[0] - value
+        if not decrease >= -noise:
             return x
         x = on_kink
-        if is_corner and lower > noise:
-            continue
+        if is_corner and decrease > noise:
+            continue  # there is no direction along a corner
         step = _step_along(problem, x, size, along, random)
         if step is None:
             return x
-        moved = reduce(partial(_crossed, problem), size * normals, x + size * step)
+        moved = reduce(partial(_crossed, problem), normals, x + size * step)
         length = float(np.linalg.norm(step))
-        if not (length < 0.9 * last and problem.values(moved)[0] <= value + noise):
+        if not (length < 0.9 * last_length and problem.values(moved)[0] <= value + noise):
             return x
-        x, last = moved, length
+        x, last_length = moved, length
     return x
 
 
@@ -296,7 +303,7 @@ def _crossed(problem: MinimumProblem, x: Vector, direction: Vector, reaches: Seq
     while high - low > 1e-20 and low < (center := (low + high) / 2) < high:
         low, high = (center, high) if slope(center) < 0 else (low, center)
     ends = [x + length * direction for length in (low, high)]
-    ends += [np.where(np.abs(end) <= 1e-15 * np.abs(direction), 0.0, end) for end in ends]
+    ends += [np.where(np.abs(end) <= 1e-15 * np.abs(direction), 0.0, end) for end in ends]  # a kink is often at 0
     return min([x, *ends], key=lambda point: problem.values(point)[0])
 
 
@@ -305,10 +312,10 @@ def _proof(problem: MinimumProblem, x: Vector, size: Vector, random: np.random.G
     shortest, largest = _shortest(problem, x, size, _RADII[-2], random)
     if shortest is None or np.linalg.norm(shortest) > 10 * _ZERO * largest:
         return ""
-    closest = [np.linalg.norm(gradient) for gradient in _around(problem, x, size, _RADII[-1], random)]
+    closer_norms = [np.linalg.norm(gradient) for gradient in _around(problem, x, size, _RADII[-1], random)]
     value = problem.values(x)[0]
-    # Close to a smooth minimum, all gradients are small.
-    if not closest or max(closest) < 0.5 * largest or largest < np.sqrt(EPS) * max(1.0, abs(value)):
+    # Close to a smooth minimum, all gradients are small, and smaller within a smaller radius.
+    if not closer_norms or max(closer_norms) < 0.5 * largest or largest < np.sqrt(EPS) * max(1.0, abs(value)):
         return ""
     noise = 64 * EPS * abs(value)
     for radius in _RADII[:3]:

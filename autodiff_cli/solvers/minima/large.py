@@ -35,9 +35,10 @@ def _outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:
     return np.asarray(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)))
 
 
-def _projected(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Vector:
-    """Return the gradient without the elements of variables at a bound that a descent would cross."""
-    return np.where(_outward(x, gradient, low, high), 0.0, gradient)
+def _projected_gradient(problem: MinimumProblem, x: Vector) -> Vector:
+    """Return the gradient at a point without the elements of variables at a bound that a descent would cross."""
+    gradient = problem.gradient(x)
+    return np.where(_outward(x, gradient, problem.low, problem.high), 0.0, gradient)
 
 
 def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report) -> Descent:
@@ -60,22 +61,20 @@ def descend_large(problem: MinimumProblem, x: Vector, most: int, report: Report)
     while not is_endless and len(lengths) < most and (lower := _newton_point(problem, x)) is not None:
         lengths.append(float(np.linalg.norm(lower - x)))
         x = lower
-        slope = _projected(x, problem.gradient(x), problem.low, problem.high)
-        report(x, problem.value(x), float(np.linalg.norm(slope)), lengths[-1], "step")
+        report(x, problem.value(x), float(np.linalg.norm(_projected_gradient(problem, x))), lengths[-1], "step")
     return Descent(x, "unbounded" if is_endless else "stationary", steps + len(lengths), lengths)
 
 
 def _newton_point(problem: MinimumProblem, x: Vector) -> Vector | None:
     """Return the point after a part of a Newton step that halves the gradient and does not raise the value, or ``None``."""
-    slope = _projected(x, problem.gradient(x), problem.low, problem.high)
+    slope = _projected_gradient(problem, x)
     if not slope.any():
         return None
     step = _conjugate_step(problem, x, slope)
     for part in _PARTS:
         trial = np.clip(x + part * step, problem.low, problem.high)
-        reached = _projected(trial, problem.gradient(trial), problem.low, problem.high)
         is_lower = problem.value(trial) <= problem.value(x) + 8 * EPS * abs(problem.value(x))
-        if is_lower and np.linalg.norm(reached) < 0.5 * np.linalg.norm(slope):
+        if is_lower and np.linalg.norm(_projected_gradient(problem, trial)) < 0.5 * np.linalg.norm(slope):
             return trial
     return None
 
@@ -94,22 +93,28 @@ def _product(problem: MinimumProblem, x: Vector, free: Mask, direction: Vector) 
 
 def certify_large(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate:
     """Return what is true at a point of a problem without constraints, with the extreme eigenvalues by the Lanczos method."""
-    gradient = problem.slopes(x)[0]
+    value, gradient = problem.value(x), problem.gradient(x)
     fixed = _outward(x, gradient, problem.low, problem.high)
-    slope = _projected(x, gradient, problem.low, problem.high)
-    step = _conjugate_step(problem, x, slope)
+    active, multipliers = Active(np.zeros(0, bool), fixed), np.zeros(0)
+    violation, is_stationary, has_signs = 0.0, _is_stationary(problem, x, typical), True
+    eigenvalues, direction = _extremes(partial(_product, problem, x, ~fixed), ~fixed)
+    error = 1e-6 * float(np.max(np.abs(eigenvalues)))  # an estimate for the Lanczos method
+    proof = violation, is_stationary, has_signs, eigenvalues, error, definiteness(eigenvalues, error), direction
+    return Certificate(x, value, multipliers, gradient, active, *proof)
+
+
+def _is_stationary(problem: MinimumProblem, x: Vector, typical: Vector) -> bool:
+    """Return whether the projected gradient is rounding, or the Newton step and the change of the value along it are."""
+    gradient, slope = problem.gradient(x), _projected_gradient(problem, x)
     signs = np.random.default_rng(0).choice((-1.0, 1.0), (_TRIALS, len(x)))
     changes = np.array([problem.slopes(x * (1 + EPS * sign))[0] - gradient for sign in signs])
     rounding = 32 * np.maximum(np.max(np.abs(changes), axis=0), EPS**2)
-    is_small_step = bool((np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all())
-    is_small_step &= abs(float(slope @ step)) <= EPS * max(abs(problem.values(x)[0]), abs(problem.values(problem.start)[0]))
-    is_stationary = bool((np.abs(slope) <= rounding).all()) or is_small_step
-    ends, lowest = _extremes(partial(_product, problem, x, ~fixed), ~fixed)
-    error = 1e-6 * float(np.max(np.abs(ends)))  # an estimate for the Lanczos method
-    kind = definiteness(ends, error)
-    value = problem.values(x)[0]
-    active = Active(np.zeros(0, bool), fixed)
-    return Certificate(x, value, np.zeros(0), gradient, active, 0.0, is_stationary, True, ends, error, kind, lowest)
+    if (np.abs(slope) <= rounding).all():
+        return True
+    step = _conjugate_step(problem, x, slope)
+    largest_value = max(abs(problem.value(x)), abs(problem.value(problem.start)))
+    is_small = (np.abs(step) <= 4 * EPS * np.maximum(typical, np.abs(x))).all()
+    return bool(is_small) and abs(float(slope @ step)) <= EPS * largest_value
 
 
 def _extremes(product: Callable[[Vector], Vector], free: Mask) -> tuple[Vector, Vector]:
@@ -121,12 +126,12 @@ def _extremes(product: Callable[[Vector], Vector], free: Mask) -> tuple[Vector, 
         vector[free] = 1.0
         return np.array([vector @ product(vector)] * 2), vector
 
-    def within(part: Vector) -> Vector:
+    def free_product(part: Vector) -> Vector:
         whole = np.zeros(len(free))
         whole[free] = np.ravel(part)
         return product(whole)[free]
 
-    operator = linalg.LinearOperator((count, count), matvec=within, dtype=float)
+    operator = linalg.LinearOperator((count, count), matvec=free_product, dtype=float)
     start = np.random.default_rng(0).standard_normal(count)
     try:
         highest = linalg.eigsh(operator, 1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)

@@ -142,8 +142,7 @@ def minimize(
         problem.seconds = MOST_SECONDS
     search = Search(problem)
     search.run()
-    point = search.x
-    direction = search.direction if search.direction is not None and search.direction.any() else None
+    direction = {} if search.direction is None or not search.direction.any() else problem.system.named(search.direction)
     result = Minimum(
         expression=expression,
         converged=search.converged,
@@ -153,14 +152,14 @@ def minimize(
         steps=search.steps,
         evaluations=problem.system.evaluations,
         notes=notes,
-        solution=problem.named(point),
+        solution=problem.named(search.x),
         start=problem.named(problem.system.start),
-        at_bound=_at_bound(problem, point),
-        value=problem.sign * problem.values(point)[0],
+        at_bound=_at_bound(problem, search.x),
+        value=problem.sign * problem.value(search.x),
         gradient_norm=search.gradient_norm,
         eigenvalues=search.eigenvalues,
         multipliers=_multipliers(problem, search.certificate),
-        direction={} if direction is None else problem.system.named(direction),
+        direction=direction,
         sentence=search.sentence,
         trace=search.trace if trace else None,
     )
@@ -185,15 +184,15 @@ def _at_bound(problem: MinimumProblem, x: Vector) -> dict[str, list[str]]:
 
 
 def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> dict[str, float]:
-    """Return the multipliers of the constraints and of the active bounds, by their texts."""
+    """Return the multipliers of the constraints and of the active bounds, by their texts; none without a certificate."""
     if certificate is None:
         return {}
     pairs = zip(problem.constraints, certificate.multipliers, strict=True)
     multipliers = {constraint.text: problem.sign * float(value) for constraint, value in pairs}
     for i in np.flatnonzero(certificate.active.fixed):
-        at_low = certificate.x[i] <= problem.low[i]
-        text = f"{problem.system.labels[i]} {'>=' if at_low else '<='} {(problem.low if at_low else problem.high)[i]:.12g}"
-        multipliers[text] = problem.sign * abs(float(certificate.reduced[i]))
+        is_low = certificate.x[i] <= problem.low[i]
+        sign, bound = (">=", problem.low[i]) if is_low else ("<=", problem.high[i])
+        multipliers[f"{problem.system.labels[i]} {sign} {bound:.12g}"] = problem.sign * abs(float(certificate.reduced[i]))
     return multipliers
 
 
@@ -218,13 +217,14 @@ def sensitivities(
     weights = problem.weights(certificate.multipliers)
     hessian, jacobian = wider.hessian(wider.start, weights), wider.jacobian(wider.start)
     free = np.flatnonzero(~certificate.active.fixed)
-    rows = 1 + np.flatnonzero(certificate.active.constraints)
-    normal = jacobian[np.ix_(rows, free)]
-    matrix = np.block([[hessian[np.ix_(free, free)], -normal.T], [normal, np.zeros((len(rows), len(rows)))]])
+    rows = 1 + np.flatnonzero(certificate.active.constraints)  # the first row is that of f
+    normals = jacobian[np.ix_(rows, free)]
+    matrix = np.block([[hessian[np.ix_(free, free)], -normals.T], [normals, np.zeros((len(rows), len(rows)))]])
     result: dict[str, dict[str, Vector | float]] = {}
     for k, name in enumerate(names, start=n):
         right = -np.concatenate([hessian[free, k], jacobian[rows, k]])
-        moved = np.zeros(n)
-        moved[free] = np.linalg.lstsq(matrix, right, rcond=None)[0][: len(free)]
-        result[name] = {**system.named(moved + 0.0), VALUE: float(problem.sign * (weights @ jacobian[:, k])) + 0.0}
+        slopes = np.zeros(n)
+        slopes[free] = np.linalg.lstsq(matrix, right, rcond=None)[0][: len(free)]
+        value_slope = float(problem.sign * (weights @ jacobian[:, k]))
+        result[name] = {**system.named(slopes + 0.0), VALUE: value_slope + 0.0}  # without a sign of 0
     return result

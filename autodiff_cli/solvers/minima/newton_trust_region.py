@@ -92,26 +92,24 @@ class TrustRegion:
 
     def _try_step(self) -> str | None:
         """Accept a step of at most the radius, or divide the radius; return how the descent ends, ``None`` if it goes on."""
-        radius = self._radius
-        trial = self.x + self._step(radius)
+        trial = self.x + self._step(self._radius)
         step = trial - self.x
-        length = float(np.linalg.norm(self.scale * step))
-        typical = np.maximum(self.typical, np.abs(trial))
         if not step.any() or (np.abs(step) <= 0.5 * EPS * np.abs(self.x)).all():
             return "stationary"
-        expected = -float(self.gradient @ step + step @ self.hessian @ step / 2)
-        # Beside a pole, a step is small and still reduces the value by much.
-        is_last = expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all()) and length < 0.5 * radius
         value = self.problem.value(trial)
         if value == -np.inf:
             self.x, self.value = trial, value
             return "unbounded"
         gradient = self.problem.gradient(trial) if np.isfinite(value) else np.full_like(trial, np.nan)
-        is_full = length >= 0.9 * radius
+        length = float(np.linalg.norm(self.scale * step))
+        expected = -float(self.gradient @ step + step @ self.hessian @ step / 2)
+        is_full = length >= 0.9 * self._radius
         ratio = self._ratio(value, gradient, expected, is_full) if np.isfinite(gradient).all() else -1.0
         if ratio is None:
             return "stationary"
+        typical = np.maximum(self.typical, np.abs(trial))
         if 1e-4 < ratio < _TOO_GOOD:
+            is_last = self._is_rounding(step, typical, expected) and length < 0.5 * self._radius
             self._accept(trial, value, gradient, length)
             self._radius = self._next_radius(ratio, length, step)
             if is_last:
@@ -123,6 +121,10 @@ class TrustRegion:
         smallest = _SMALLEST * max(1e-30, float(np.linalg.norm(self.scale * np.maximum(typical, 1e-30))))
         return "collapsed" if self._radius <= smallest else None
 
+    def _is_rounding(self, step: Vector, typical: Vector, expected: float) -> bool:
+        """Return whether a step is rounding, and its expected decrease too: beside a pole, a small step still matters."""
+        return expected <= EPS * self.height and bool((np.abs(step) <= EPS * typical).all())
+
     def _next_radius(self, ratio: float, length: float, step: Vector) -> float:
         """Return the radius after an accepted step, given the ratio of its decrease to the expected one."""
         if ratio < 0.25:
@@ -133,14 +135,15 @@ class TrustRegion:
     def _is_stationary(self) -> bool:
         """Return whether the gradient is 0 without a way down, or too small to approach a degenerate minimum further."""
         if self.gradient.any():
-            return bool((np.abs(self.gradient) <= EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical).all())
-        values = np.linalg.eigvalsh(self.hessian)
-        return bool(values[0] >= -len(values) * EPS * np.abs(values).max())
+            smallest = EPS**1.5 * np.minimum(1.0, np.abs(self.hessian)) @ self.typical
+            return bool((np.abs(self.gradient) <= smallest).all())
+        curvatures = np.linalg.eigvalsh(self.hessian)
+        return bool(curvatures[0] >= -len(curvatures) * EPS * np.abs(curvatures).max())
 
     def _end(self, ending: str) -> Descent:
         """Return the end of the descent; one that collapses far below the start does so at a pole."""
-        deep = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
-        return Descent(self.x, "unbounded" if deep else ending, self.steps, self.lengths)
+        is_pole = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
+        return Descent(self.x, "unbounded" if is_pole else ending, self.steps, self.lengths)
 
     def _ratio(self, value: float, gradient: Vector, expected: float, is_full: bool) -> float | None:
         """Return the decrease at a trial point relative to the expected one; ``None`` if rounding hides any decrease.
@@ -151,10 +154,10 @@ class TrustRegion:
         noise = 8 * EPS * max(abs(self.value), abs(value))
         if expected > noise or abs(change) > 4 * noise:
             return change / expected if expected > 0 else -1.0
-        # The values differ by rounding only: the gradient decides.
+        # The values differ by rounding only: the gradient must shrink, by less if the step was limited.
         share = 0.95 if is_full else 0.5
-        better = np.linalg.norm(gradient / self.scale) < share * np.linalg.norm(self.gradient / self.scale)
-        return 1.0 if better else None
+        shrinks = np.linalg.norm(gradient / self.scale) < share * np.linalg.norm(self.gradient / self.scale)
+        return 1.0 if shrinks else None
 
     def _accept(self, trial: Vector, value: float, gradient: Vector, length: float) -> None:
         """Move to a trial point, or beyond it to the limit of such steps, and report the step of a scaled length."""
@@ -173,10 +176,11 @@ class TrustRegion:
         if last is None:
             return
         before, now = float(np.linalg.norm(last)), float(np.linalg.norm(moved))
-        is_geometric = 0.3 * before < now < 0.95 * before and moved @ last > 0.999 * before * now
-        if not is_geometric:
+        has_direction_of_last = moved @ last > 0.999 * before * now
+        if not (0.3 * before < now < 0.95 * before and has_direction_of_last):
             return
-        leap = self.x + moved * (now / before) / (1 - now / before)
+        factor = now / before
+        leap = self.x + moved * factor / (1 - factor)  # the sum of the further steps, a geometric series
         value = self.problem.value(leap)
         if np.isfinite(value) and value <= self.value:
             gradient = self.problem.gradient(leap)
@@ -195,7 +199,7 @@ class TrustRegion:
             self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
 
     def _step(self, radius: float) -> Vector:
-        """Return the step that minimizes the quadratic model, of at most a scaled length."""
+        """Return the step that minimizes the quadratic model, whose length in scaled variables is at most ``radius``."""
         scaled = self.hessian / np.outer(self.scale, self.scale)
         return exact_step(scaled, self.gradient / self.scale, radius) / self.scale
 
@@ -212,18 +216,19 @@ def exact_step(hessian: Matrix, gradient: Vector, radius: float) -> Vector:
             if np.linalg.norm(step) <= radius:
                 return np.asarray(step, float)
     values, vectors = np.linalg.eigh(hessian)
-    along = vectors.T @ gradient
+    along = vectors.T @ gradient  # in the basis of the eigenvectors
     lowest, size = values[0], float(np.linalg.norm(gradient))
     low = max(0.0, -lowest)
-    nearest = values - lowest <= EPS * max(abs(lowest), abs(values[-1]))
-    regular = np.where(nearest, 0.0, -along / np.where(nearest, 1.0, values + low))
-    is_hard = lowest <= 0 and np.linalg.norm(along[nearest]) <= EPS * size and np.linalg.norm(regular) <= radius
+    is_lowest = values - lowest <= EPS * max(abs(lowest), abs(values[-1]))
+    others = np.where(is_lowest, 0.0, -along / np.where(is_lowest, 1.0, values + low))
+    is_hard = lowest <= 0 and np.linalg.norm(along[is_lowest]) <= EPS * size and np.linalg.norm(others) <= radius
     if is_hard:
-        missing = np.sqrt(max(radius**2 - float(regular @ regular), 0.0))
-        regular[0] += missing if along[0] <= 0 else -missing
-        return np.asarray(vectors @ regular)
-    shift = _secular_root(values, along, radius, low, low + size / radius + EPS * max(1.0, abs(lowest)))
-    step = vectors @ (-along / np.maximum(values + shift, 1e-300))
+        missing = np.sqrt(max(radius**2 - float(others @ others), 0.0))
+        others[0] += missing if along[0] <= 0 else -missing
+        return np.asarray(vectors @ others)
+    high = low + size / radius + EPS * max(1.0, abs(lowest))
+    multiplier = _secular_root(values, along, radius, low, high)
+    step = vectors @ (-along / np.maximum(values + multiplier, 1e-300))
     return np.asarray(step * min(1.0, radius / max(float(np.linalg.norm(step)), 1e-300)))
 
 
@@ -231,13 +236,13 @@ def _secular_root(values: Vector, along: Vector, radius: float, low: float, high
     """Return the shift with which ``-along / (values + shift)`` has the length ``radius``, by Newton steps between two bounds."""
     shift = high
     for _ in range(_MOST_SECULAR):
-        divided = along / (values + shift)
-        length = float(np.linalg.norm(divided))
+        step = along / (values + shift)
+        length = float(np.linalg.norm(step))
         if abs(length - radius) <= 1e-10 * radius:
             break
         low, high = (shift, high) if length > radius else (low, shift)
-        slope = float(np.sum(divided**2 / (values + shift)))
-        shift += (length - radius) / radius * length**2 / slope if slope else 0.0
+        slope = float(np.sum(step**2 / (values + shift)))  # of length**2, times -1/2
+        shift += (length - radius) / radius * length**2 / slope if slope else 0.0  # a Newton step for 1/length = 1/radius
         if not low < shift < high:
             shift = (low + high) / 2
             if shift in (low, high):

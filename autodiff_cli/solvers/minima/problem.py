@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +40,10 @@ class Constraint(NamedTuple):
     text: str
     function: Syntax
     equality: bool
+
+    def elements(self, size: int) -> list[Constraint]:
+        """Return one constraint for each element of the function, which has a number of them."""
+        return [self] if size == 1 else [self._replace(text=f"{self.text} [{i}]") for i in range(size)]
 
 
 class MinimumProblem:
@@ -90,40 +95,40 @@ class MinimumProblem:
             self.system = System(source, programs, variables, constants, by_formula=True)
         except AutodiffError as error:
             raise self.local(error) from None
-        sizes = [int(np.prod(shape)) for shape in self.system.result_shapes]
-        if sizes[0] != 1:
-            raise ShapeError(
-                f"the expression has {sizes[0]} values, but a minimum is defined for one",
-                span=objective.span,
-                source=expression,
-                hint="reduce it to a number, for example with sum(...)",
-            )
-        self.constraints = [
-            constraint if size == 1 else constraint._replace(text=f"{constraint.text} [{i}]")
-            for constraint, size in zip(parsed, sizes[1:], strict=True)
-            for i in range(size)
-        ]
-        self.rows = [i for i, size in enumerate(sizes) for _ in range(size)]
+        count, *sizes = (math.prod(shape) for shape in self.system.result_shapes)
+        if count != 1:
+            message = f"the expression has {count} values, but a minimum is defined for one"
+            hint = "reduce it to a number, for example with sum(...)"
+            raise ShapeError(message, span=objective.span, source=expression, hint=hint)
+        self.constraints = [part for constraint, size in zip(parsed, sizes, strict=True) for part in constraint.elements(size)]
+        self.rows = [0, *(i for i, size in enumerate(sizes, 1) for _ in range(size))]
         self.equality = np.array([constraint.equality for constraint in self.constraints], bool)
         check_names(bounds or {}, self._names, "bounds", "variable")
-        ends = {name: (bounds or {}).get(name, (-np.inf, np.inf)) for name in self.system.names}
-        sides = [{name: np.full(self.system.shapes[name], end[side]) for name, end in ends.items()} for side in (0, 1)]
-        self.low, self.high = map(self.system.flat, sides)
+        self.low, self.high = self._bounds(bounds or {})
         self.start = np.clip(self.system.start, self.low, self.high)
         if not self.size:
             raise UsageError("the variables are not given", hint=f"give the start of each variable: {setting('at', 'x=1,y=2')}")
         self.seconds = np.inf
         self._last: dict[str, tuple[bytes, Vector]] = {}
 
+    def _bounds(self, bounds: Mapping[str, Interval]) -> tuple[Vector, Vector]:
+        """Return the low and the high bound of each of the n variables; infinite for a name without an interval."""
+        low, high = (
+            {name: np.full(shape, bounds.get(name, (-np.inf, np.inf))[side]) for name, shape in self.system.shapes.items()}
+            for side in (0, 1)
+        )
+        return self.system.flat(low), self.system.flat(high)
+
     def local(self, error: AutodiffError) -> AutodiffError:
         """Change the place of an error in the joined text to that in the expression or in one constraint, and return the error."""
-        if error.span is None or error.source != "\n".join([self.expression, *self.subject]):
+        texts = [self.expression, *self.subject]
+        if error.span is None or error.source != "\n".join(texts):
             return error
         first, last = error.span
-        for text in (self.expression, *self.subject):
+        for text in texts:
             if first <= len(text):
                 break
-            first, last = first - len(text) - 1, last - len(text) - 1
+            first, last = first - len(text) - 1, last - len(text) - 1  # less the text and its newline
         error.span, error.source = (first, min(last, len(text))), text
         return error
 
@@ -191,30 +196,30 @@ class MinimumProblem:
 
 def _statements(expression: str, source: str, subject: Sequence[str], known: set[str]) -> tuple[Syntax, list[Constraint]]:
     """Return the program of the objective, and the constraints with its definitions; their spans refer to the joined source."""
-    whole = equations(expression, known)
-    if len(whole.equations) > 1 or whole.equations[0].right is not None:
-        wrong = whole.equations[-1]
+    objective = equations(expression, known)
+    if len(objective.equations) > 1 or objective.equations[0].right is not None:
+        wrong = objective.equations[-1]
         raise ParseError(
             "minimize takes one expression, not an equation",
             span=wrong.span,
             source=expression,
-            hint=f"state an equation as a constraint: {setting('subject', _quoted(whole.text(wrong)))}",
+            hint=f"state an equation as a constraint: {setting('subject', _quoted(objective.text(wrong)))}",
         )
-    parsed: list[Constraint] = []
+    constraints: list[Constraint] = []
     start = len(expression) + 1
     for text in subject:
         # The constraint is parsed at its place in the joined source, after blanks, so that its spans refer to that source.
         padded = " " * start + text
         try:
-            result = equations(padded, known)
-            for equation in result.equations:
-                own = Equations(source, [*whole.definitions, *result.definitions], [])
-                parsed += [part._replace(function=own.program(part.function)) for part in _constraints(result, equation)]
+            parsed = equations(padded, known)
+            program = Equations(source, [*objective.definitions, *parsed.definitions], []).program
+            for constraint in (part for equation in parsed.equations for part in _constraints(parsed, equation)):
+                constraints.append(constraint._replace(function=program(constraint.function)))
         except AutodiffError as error:
             error.source = source
             raise
         start += len(text) + 1
-    return whole.program(whole.equations[0].left), parsed
+    return objective.program(objective.equations[0].left), constraints
 
 
 def _constraints(parsed: Equations, equation: Equation) -> list[Constraint]:
@@ -222,7 +227,7 @@ def _constraints(parsed: Equations, equation: Equation) -> list[Constraint]:
     if equation.right is not None:
         return [Constraint(parsed.text(equation), equation.residual, True)]
     parts = equation.left.children
-    signs = [part.text for part in parts[1::2]]
+    sides, signs = parts[::2], [part.text for part in parts[1::2]]
     if equation.left.kind != "comparison" or not all(sign == "==" or sign in _GREATER for sign in signs):
         raise ParseError(
             "a constraint is an equation or an inequality",
@@ -231,11 +236,11 @@ def _constraints(parsed: Equations, equation: Equation) -> list[Constraint]:
             hint=f"write it as in {setting('subject', _quoted('x + y == 1'))} or {setting('subject', _quoted('x*y >= 2'))}",
         )
     result = []
-    for left, sign, right in zip(parts[::2], signs, parts[2::2], strict=False):
-        first, second = (right, left) if _GREATER.get(sign, 1) < 0 else (left, right)
-        text = parsed.source[left.span[0] : right.span[1]] if len(signs) > 1 else parsed.text(equation)
-        difference = Syntax("sub", [first, second], "", (left.span[0], right.span[1]))
-        result.append(Constraint(" ".join(text.split()), difference, sign == "=="))
+    for left, sign, right in zip(sides[:-1], signs, sides[1:], strict=True):
+        greater, less = (right, left) if _GREATER.get(sign, 1) < 0 else (left, right)
+        span = left.span[0], right.span[1]
+        text = parsed.source[slice(*span)] if len(signs) > 1 else parsed.text(equation)
+        result.append(Constraint(" ".join(text.split()), Syntax("sub", [greater, less], "", span), sign == "=="))
     return result
 
 
@@ -259,13 +264,14 @@ def check_start(problem: MinimumProblem) -> None:
 
 def _start_error(problem: MinimumProblem, i: int, numbers: Vector) -> NotSolved:
     """Return the error for function i, of which a number, the value or a derivative, is not finite at the start."""
+    value, *slopes = numbers
     name = "the expression" if i == 0 else f"the constraint {problem.constraints[i - 1].text}"
-    what = f"the gradient of {name}" if np.isfinite(numbers[0]) else name
-    message = f"{what} is {numbers[np.argmin(np.isfinite(numbers))]} at the start"
-    advice = f"change the start with {setting('at')}"
+    what = f"the gradient of {name}" if np.isfinite(value) else name
+    first = numbers[np.argmin(np.isfinite(numbers))]
+    message, advice = f"{what} is {first} at the start", f"change the start with {setting('at')}"
     evaluation = problem.system.evaluation(problem.rows[i], problem.start)
-    slopes = zip(problem.system.labels, numbers[1:], strict=True)
-    gradients = [(f"the derivative with respect to {label}", slope) for label, slope in slopes]
+    pairs = zip(problem.system.labels, slopes, strict=True)
+    gradients = [(f"the derivative with respect to {label}", slope) for label, slope in pairs]
     notes = [remark for remark in notes_on(evaluation, gradients, 1) if remark["kind"] in ("domain", "nonfinite")]
     if not notes:
         return NotSolved(message, hint=advice)

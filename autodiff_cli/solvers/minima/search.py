@@ -99,7 +99,8 @@ class Search:
     def _confirm(self) -> None:
         """Set the verdict of a failure where the value is not continuous, or where its changes underflow."""
         system, size = self.problem.system, np.maximum(np.abs(self.x), self.typical)
-        broken = discontinuity(system, system.enclosure, self.x, 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x)))
+        reach = 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x))
+        broken = discontinuity(system, system.enclosure, self.x, reach)
         if broken is not None:
             self._failed(f"no {self._kind} found: {broken.sentence}", broken.kind)
         elif (self.verdict == "flat" or self._is_tiny) and self._is_free and has_hidden_slope(self.problem, self.x):
@@ -121,7 +122,7 @@ class Search:
 
     def _value_and_slope(self) -> tuple[float, float]:
         """Return the value and the norm of the gradient at the last point."""
-        return self.problem.values(self.x)[0], float(np.linalg.norm(self.problem.slopes(self.x)[0]))
+        return self.problem.value(self.x), float(np.linalg.norm(self.problem.slopes(self.x)[0]))
 
     def _report(self, x: Vector, value: float, norm: float, length: float, what: str) -> None:
         """Record a step, with the norm of the gradient, its length and what was done; of large problems, only the first steps."""
@@ -199,14 +200,12 @@ class Search:
         problem, x = self.problem, self.x
         if problem.size > _MOST_NEIGHBOURS:
             return None
-        value = problem.values(x)[0]
-        deep = 1e5 * EPS * max(abs(value), abs(self._first_value))
+        too_low = problem.value(x) - 1e5 * EPS * max(abs(problem.value(x)), abs(self._first_value))
         for i, size in enumerate(np.maximum(self.typical, 1e-3)):
             for sign in (1, -1):
                 point = x.copy()
                 point[i] = np.clip(x[i] + sign * 1e-6 * size, problem.low[i], problem.high[i])
-                lower = problem.values(point)[0]
-                if lower < value - deep and np.isfinite(problem.slopes(point)[0]).all():
+                if problem.value(point) < too_low and np.isfinite(problem.gradient(point)).all():
                     return point
         return None
 
@@ -215,16 +214,16 @@ class Search:
         problem = self.problem
         if problem.size > DENSE:
             return certify_large(problem, self.x, self.typical)
-        none = np.zeros(0, bool)
         if not np.isfinite(problem.hessian(self.x)).all():
             return None
-        value = problem.values(self.x)[0]
-        result = solve_active_set(problem, self.x, none, self.typical)
-        near = _NEAR * np.maximum(self.typical, 1.0)
-        if result is not None and (np.abs(result.x - self.x) <= near).all() and result.value <= value + 1e-8 * abs(value):
-            return result
+        no_constraints, value = np.zeros(0, bool), problem.value(self.x)
+        result = solve_active_set(problem, self.x, no_constraints, self.typical)
+        if result is not None:
+            is_near = (np.abs(result.x - self.x) <= _NEAR * np.maximum(self.typical, 1.0)).all()
+            if is_near and result.value <= value + 1e-8 * abs(value):
+                return result
         fixed = (self.x <= problem.low) | (self.x >= problem.high)
-        return certify(problem, self.x, Active(none, fixed), self.typical)
+        return certify(problem, self.x, Active(no_constraints, fixed), self.typical)
 
     def _constrained(self) -> None:
         """Minimize with the constraints, and set the verdict from the certificate."""
@@ -297,20 +296,20 @@ class Search:
         return lower
 
     def _below(self, direction: Vector) -> Vector | None:
-        """Return the lower point at the largest of some distances along a direction, of both sides; ``None`` if none is lower."""
+        """Return the lower of two points on both sides in a direction, as far as one is lower at all; ``None`` if none is."""
         problem = self.problem
         unit = np.maximum(self.typical, 1e-3 * max(1.0, float(np.max(self.typical))))
         size = float(np.max(np.abs(direction) / unit))
-        best, value = None, problem.values(self.x)[0]
+        lowest, least = None, problem.value(self.x)
         for distance in 10.0 ** -np.arange(0, 8):
             for sign in (1.0, -1.0):
                 trial = np.clip(self.x + sign * distance / size * direction, problem.low, problem.high)
-                lower = problem.values(trial)[0]
-                if lower < value and np.isfinite(problem.slopes(trial)[0]).all():
-                    best, value = trial, lower
-            if best is not None:
+                value = problem.value(trial)
+                if value < least and np.isfinite(problem.gradient(trial)).all():
+                    lowest, least = trial, value
+            if lowest is not None:
                 break
-        return best
+        return lowest
 
     def _flat(self, direction: Vector) -> None:
         """Set the verdict of a point from which the value stays the same within rounding in a direction."""
@@ -343,21 +342,21 @@ class Search:
         lengths = done.lengths
         if len(lengths) < _MANY or self.problem.size > DENSE:
             return False
-        away = self.x - self.problem.start
-        has_vanished = float(np.linalg.norm(self.problem.slopes(self.x)[0])) <= 1e-12 * max(self._first_norm, 1e-300)
-        recent = lengths[-_MANY:]
-        is_far = min(recent) > 0.9 * max(lengths) / 4 and float(np.linalg.norm(away)) > 5 * max(recent)
-        if not (has_vanished and is_far):
+        away, recent = self.x - self.problem.start, lengths[-_MANY:]
+        has_vanished = float(np.linalg.norm(self.problem.gradient(self.x))) <= 1e-12 * max(self._first_norm, 1e-300)
+        goes_on = min(recent) > 0.9 * max(lengths) / 4
+        is_far = float(np.linalg.norm(away)) > 5 * max(recent)
+        if not (has_vanished and goes_on and is_far):
             return False
         # The derivatives vanish at a kink, too, beyond which the value rises.
         further = np.clip(self.x + away, self.problem.low, self.problem.high)
-        return not self.problem.values(further)[0] > self.problem.values(self.x)[0]
+        return not self.problem.values(further)[0] > self.problem.value(self.x)
 
     def _unbounded(self) -> None:
         """Set the verdict of a descent without an end, and say which variable moves away; far away, the value may have a limit."""
         farthest = int(np.argmax(np.abs(self.x - self.problem.start)))
         name, far = self.problem.system.labels[farthest], self.x[farthest]
-        value = self.problem.sign * self.problem.values(self.x)[0]
+        value = self.problem.sign * self.problem.value(self.x)
         is_near = abs(far) <= 1e6 * max(1.0, float(np.max(np.abs(self.problem.start))))
         is_endless = np.isinf(value) or (abs(value) > 1e12 if is_near else self._goes_on())
         how = "without bound" if is_endless else f"as {name} {'increases' if far > 0 else 'decreases'} without bound"
@@ -370,9 +369,9 @@ class Search:
     def _goes_on(self) -> bool:
         """Return whether the value decreases as much with each power of 10 of the distance, as that of ``-log(x)``."""
         away = np.abs(self.x - self.problem.start)
-        far = away > 0.1 * np.max(away)
-        values = [self.problem.values(np.where(far, part * self.x, self.x))[0] for part in (0.01, 0.1, 1.0)]
-        return bool(values[1] - values[2] >= 0.9 * (values[0] - values[1]) > 0)
+        is_far = away > 0.1 * np.max(away)
+        near, far, farthest = (self.problem.value(np.where(is_far, part * self.x, self.x)) for part in (0.01, 0.1, 1.0))
+        return bool(far - farthest >= 0.9 * (near - far) > 0)
 
     def _failed(self, sentence: str, verdict: str = "not_converged", advice: str = "") -> None:
         """Set the verdict of a failure, with its reason; without other advice, another start is advised."""

@@ -63,8 +63,9 @@ def _variables(result: Minimum, precision: int) -> Renderable:
         labels = element_names(name, np.shape(value))
         bounds = result.at_bound.get(name) or [""] * len(labels)
         rows += zip(labels, np.ravel(value), np.ravel(result.start[name]), bounds, strict=True)
-    has_bounds = any(row[3] for row in rows)
-    columns = [Column("variable"), Column("value", NUMBER), Column("start", NUMBER), *([Column("bound", EXPRESSION)] * has_bounds)]
+    columns = [Column("variable"), Column("value", NUMBER), Column("start", NUMBER)]
+    if any(bound for _, _, _, bound in rows):
+        columns.append(Column("bound", EXPRESSION))
     cells = [[name, human(value, precision), human(start, precision), bound] for name, value, start, bound in rows]
     half = MOST_ROWS // 2
     if len(rows) > 2 * half:
