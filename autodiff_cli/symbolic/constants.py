@@ -55,7 +55,7 @@ def tidy(value: Coefficient) -> Coefficient:
 
 def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
     """Return a power of a number, or ``None`` if it is irrational, not real, or has too many digits; 0**-1 is infinite."""
-    if isinstance(base, float):
+    if isinstance(base, float):  # infinite, nan, or 0 as a power of an infinite number
         return base ** to_float(exponent) if base != 0 else None
     if base == 0:
         return Fraction(0) if exponent > 0 else math.inf
@@ -64,10 +64,10 @@ def power(base: Coefficient, exponent: Fraction) -> Coefficient | None:
         return tidy(Fraction(base**exponent.numerator)) if bits < 16 * _MOST_BITS else None
     if base < 0:
         return None
-    top, bottom = (_integer_root(part, exponent.denominator) for part in (base.numerator, base.denominator))
-    if top is None or bottom is None:
+    numerator, denominator = (_integer_root(part, exponent.denominator) for part in (base.numerator, base.denominator))
+    if numerator is None or denominator is None:
         return None
-    return power(Fraction(top, bottom), Fraction(exponent.numerator))
+    return power(Fraction(numerator, denominator), Fraction(exponent.numerator))
 
 
 def _integer_root(value: int, degree: int) -> int | None:
@@ -90,13 +90,13 @@ def _simple(value: float, tolerance: float = 2e-15) -> Fraction | None:
 
 def _without_squares(value: Fraction) -> tuple[Fraction, Fraction]:
     """Return the square-free part of a fraction and the square root of the remaining factor."""
-    parts, roots = [value.numerator, value.denominator], [1, 1]
-    for i, part in enumerate(parts):
-        for factor in range(isqrt(part), 1, -1):
-            if part % factor**2 == 0:
-                parts[i], roots[i] = part // factor**2, factor
-                break
-    return Fraction(*parts), Fraction(*roots)
+    root = Fraction(*(_largest_square_root(part) for part in (value.numerator, value.denominator)))
+    return value / root**2, root
+
+
+def _largest_square_root(value: int) -> int:
+    """Return the largest integer whose square divides a positive integer."""
+    return next(factor for factor in range(isqrt(value), 0, -1) if value % factor**2 == 0)
 
 
 class Constant(NamedTuple):
@@ -124,19 +124,19 @@ def _multiple_or_root(size: float) -> Constant | None:
     """Recognize ``e``, a multiple of ``pi``, or the square root of an integer."""
     if size == math.e:
         return Constant(_ONE, "e")
-    times = _simple(size / math.pi)
-    if times and _near(float(times) * math.pi, size):
-        return Constant(times, "pi")
-    square = size * size
-    if square < _MOST_ARGUMENT and _near(math.sqrt(round(square)), size):
-        return Constant(_ONE, "number", Fraction(round(square)), _HALF)
+    multiple = _simple(size / math.pi)
+    if multiple and _near(float(multiple) * math.pi, size):
+        return Constant(multiple, "pi")
+    square = round(size * size) if size * size < _MOST_ARGUMENT else 0
+    if _near(math.sqrt(square), size):
+        return Constant(_ONE, "number", Fraction(square), _HALF)
     return None
 
 
 def _root_with_pi(size: float) -> Constant | None:
     """Recognize the square root of a fraction times ``pi`` or ``1/pi``, as in ``sqrt(2*pi)`` and ``2/sqrt(pi)``."""
     square = size * size
-    for sign, ratio in ((1, square / math.pi), (-1, square * math.pi)):
+    for sign, ratio in ((1, square / math.pi), (-1, square * math.pi)):  # the square may be ratio * pi**sign
         fraction = _simple(ratio)
         if fraction is None or max(fraction.numerator, fraction.denominator) > _MOST_SQUARE:
             continue

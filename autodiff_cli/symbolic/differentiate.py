@@ -152,6 +152,7 @@ def _values_at_points(tree: Syntax, names: Sequence[str], points: Matrix) -> Arr
     except NoValue:
         if points.shape[1] == 1:
             return np.full(1, np.nan)
+        # Some points have no root: evaluate one point after the other.
         return np.concatenate([np.ravel(_values_at_points(tree, names, point[:, None])) for point in points.T])
 
 
@@ -237,7 +238,10 @@ def _scalar_derivatives(
     simplify: bool,
     forms: type[ShortForms],
 ) -> Derivatives:
-    """Return the derivatives of an expression of numbers; ``diff`` describes the arguments."""
+    """Return the derivatives of an expression of numbers; ``diff`` describes the arguments, and ``by`` is its ``wrt``.
+
+    The short form replaces the accurate one if it is checked to have the same values.
+    """
     point = None if at is None else _point(names, at)
     algebra = Algebra(in_written_order(names, parse(expression)))
     try:
@@ -256,8 +260,8 @@ def _scalar_derivatives(
         from autodiff_cli.symbolic.sympy_bridge import simplified
 
         short = simplified(algebra, short)
-    short_trees = {term: to_tree(formula, names) for term, formula in short.items() if formula is not accurate[term]}
-    checked = {term: tree for term, tree in short_trees.items() if _agree(tree, accurate_trees[term], names)}
+    other_trees = {term: to_tree(formula, names) for term, formula in short.items() if formula is not accurate[term]}
+    checked = {term: tree for term, tree in other_trees.items() if _agree(tree, accurate_trees[term], names)}
     return Derivatives(expression, order, accurate_trees | checked, point, values)
 
 
@@ -298,7 +302,8 @@ def dimensions(
     for name, spec in shape.items():
         lengths = tuple(as_length(length) for length in (spec.split(",") if isinstance(spec, str) else spec))
         known = dims.setdefault(name, lengths)
-        if len(known) != len(lengths) or any(a != b for a, b in zip(known, lengths, strict=True) if str(b).isdecimal()):
+        is_contradicted = [a != b for a, b in zip(known, lengths, strict=False) if str(b).isdecimal()]
+        if len(known) != len(lengths) or any(is_contradicted):
             raise UsageError(f"the value of '{name}' has shape {list(np.shape(values[name]))}, not {','.join(map(str, lengths))}")
     for name in symmetric:
         lengths = dims.setdefault(name, ("n", "n"))
@@ -368,7 +373,7 @@ def _formulas_of_order(
         result: dict[Term, Formula] = {}
         for term, (tape, outputs, variables) in lower_orders.items():
             own = len(tape.instructions)  # the instructions after these belong to VJP rules
-            following = by[by.index(term[-1]) if term else 0 :]
+            following = by[by.index(term[-1]) if term else 0 :]  # mixed derivatives are in the order of ``by``
             with np.errstate(all="ignore"), set_grad_enabled(False):
                 slopes = gradient(outputs[0], [variables[name] for name in following])
             if step == order:

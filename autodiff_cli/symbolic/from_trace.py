@@ -24,7 +24,7 @@ _SUMS = {"add": (1, 1), "sub": (1, -1), "rsub": (-1, 1), "neg": (-1,)}
 """The primitives that belong to sums, with the sign of each operand."""
 _PRODUCTS = {"mul": (1, 1), "div": (1, -1), "reciprocal": (-1,), "neg": (1,)}
 """The primitives that belong to products, with the exponent of each operand; a negation also changes the sign."""
-_LOGIC = {f"{kind}_{name}": f"logical_{name}" for kind in ("logical", "bitwise") for name in ("and", "or")}
+_LOGIC = {f"{kind}_{name}": f"logical_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "not")}
 
 
 def formulas(algebra: Algebra, results: Sequence[Operand], guards_from: int | None = None) -> list[Formula]:
@@ -45,7 +45,7 @@ class _Conversion:
         instructions = needed(results)
         self.done: dict[Instruction, Formula] = {}
         self.kinds: dict[Instruction, str] = {}
-        for instruction in instructions:
+        for instruction in instructions:  # in execution order: the kind of a negation is that of its operand
             self.kinds[instruction] = self._kind(instruction)
         self.inside = self._inside(instructions, computing(results))
         for instruction in instructions:
@@ -70,12 +70,13 @@ class _Conversion:
     def _inside(self, instructions: Sequence[Instruction], results: Sequence[Instruction]) -> set[Instruction]:
         """Return the instructions that are inside a chain: those whose only user is an instruction of the same kind."""
         uses = Counter(results)
-        user: dict[Instruction, Instruction] = {}
+        users: dict[Instruction, Instruction] = {}
         for instruction in instructions:
             for operand in computing(instruction.operands):
                 uses[operand] += 1
-                user[operand] = instruction
-        return {inner for inner in user if uses[inner] == 1 and self.kinds[inner] and self.kinds[inner] == self.kinds[user[inner]]}
+                users[operand] = instruction
+        used_once = ((inner, user) for inner, user in users.items() if uses[inner] == 1)
+        return {inner for inner, user in used_once if self.kinds[inner] and self.kinds[inner] == self.kinds[user]}
 
     def _converted(self, instruction: Instruction) -> Formula:
         """Return the formula of a variable or an operation; the end of a chain becomes the formula of the whole chain."""
@@ -91,18 +92,14 @@ class _Conversion:
             return self.algebra.product(factors, Fraction(-1 if is_negative else 1))
         if name == "pow":
             first, second = map(self.formula, (*operands, *instruction.statics))
-            swapped = primitive.arity == 1 and primitive.series != "power"  # a constant to the power of x
-            return self.algebra.power(second, first) if swapped else self.algebra.power(first, second)
+            is_exponential = primitive.arity == 1 and primitive.series != "power"  # a static base to the power of x
+            return self.algebra.power(second, first) if is_exponential else self.algebra.power(first, second)
         if name in ("sqrt", "rsqrt"):
             return self.algebra.product([(self.formula(operands[0]), Fraction(1 if name == "sqrt" else -1, 2))])
         if name == "where":
             return self.formula(operands[2]) if self._is_guard(*operands[:2]) else self.algebra.choice(*map(self.formula, operands))
-        if name in COMPARISONS:
-            return self.algebra.compare(name, *map(self.formula, operands))
-        if name in _LOGIC:
-            return self.algebra.logic(_LOGIC[name], [self.formula(operand) for operand in operands])
-        if name in ("logical_not", "bitwise_not"):
-            return self.algebra.negation(self.formula(operands[0]))
+        if name in COMPARISONS or name in _LOGIC:
+            return self.algebra.condition(_LOGIC.get(name, name), *map(self.formula, operands))
         return self._call(primitive, operands, instruction.statics)
 
     def _chain(self, root: Instruction, factors: Mapping[str, Sequence[int]]) -> tuple[list[tuple[Formula, Fraction]], bool]:
@@ -111,7 +108,7 @@ class _Conversion:
         Each operand has a sign or an exponent: the product of its ``factors``, ``_SUMS`` or ``_PRODUCTS``, along the chain.
         """
         parts: list[tuple[Formula, Fraction]] = []
-        negative = False
+        is_negative = False
         work: list[tuple[Operand, int]] = [(root, 1)]
         while work:
             operand, factor = work.pop()
@@ -121,17 +118,18 @@ class _Conversion:
                 continue
             assert operand.primitive is not None
             name = operand.primitive.name
-            negative ^= name == "neg"
+            is_negative ^= name == "neg"
             inside = (*operand.operands, *operand.statics)  # the number in x - 1 may be a static argument
             work += reversed([(inner, factor * own) for inner, own in zip(inside, factors[name], strict=True)])
-        return parts, negative
+        return parts, is_negative
 
     def _is_guard(self, condition: Operand, value: Operand) -> bool:
         """Return whether a ``where`` instruction is a guard, with which a VJP rule returns 0 at single points."""
         condition = resolved(condition)
         if self.guards_from is None or type(condition) is not Instruction or condition.index < self.guards_from:
             return False
-        return type(value) is not Instruction and value == 0 and _at_points(condition)
+        is_zero = type(value) is not Instruction and value == 0
+        return is_zero and _at_points(condition)
 
     def _call(self, primitive: Primitive, operands: Sequence[Operand], statics: Sequence[Any]) -> Formula:
         """Return a function call as a formula, without the trailing arguments that are equal to their defaults."""
@@ -142,7 +140,7 @@ class _Conversion:
         function = FUNCTIONS[primitive.name]
         values = dict(zip(primitive.parameters, (*operands, *statics), strict=True))
         arguments = [values[name] for name in function.parameters if name in values]
-        for default in function.defaults[::-1]:
+        for default in function.defaults[::-1]:  # the defaults are those of the last parameters
             if type(arguments[-1]) is Instruction or arguments[-1] != default:
                 break
             arguments.pop()
@@ -151,7 +149,7 @@ class _Conversion:
 
 
 def _at_points(condition: Instruction) -> bool:
-    """Return whether a condition can hold only at isolated points: it is an equality, or one joined by ``and``."""
+    """Return whether a condition can hold only at isolated points: it is an equality, or a conjunction that contains one."""
     work = [condition]
     while work:
         part = work.pop()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.language.operators import COMPARISONS
+from autodiff_cli.language.operators import COMPARISONS, LOGIC
 from autodiff_cli.symbolic import constants
 from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, in_order
@@ -70,7 +70,7 @@ class Algebra:
         result = constants.recognized(value)
         if result is None:
             return self.rational(constants.exact(value))
-        factor, kind, argument, exponent = result
+        factor, kind, argument, exponent = result  # see ``Constant``
         if kind == "number":
             return self.product([(self.rational(argument), exponent)], factor)
         if kind == "log":
@@ -123,15 +123,15 @@ class Algebra:
     def _with_choices_merged(self, terms: list[tuple[Formula, Coefficient]]) -> list[tuple[Formula, Coefficient]]:
         """Merge ``where`` terms with equal conditions: ``a if c else b`` and ``p if c else q`` have the sum ``a + p`` if ``c``."""
         by_condition: dict[Any, list[tuple[Formula, Coefficient]]] = {}
-        for term, count in terms:
+        for term, count in terms:  # any other term is a group of its own
             by_condition.setdefault(term.parts[0] if term.is_call("where") else term, []).append((term, count))
         result: list[tuple[Formula, Coefficient]] = []
         for condition, group in by_condition.items():
             if len(group) == 1:
                 result += group
                 continue
-            branches = [self.sum([(term.parts[i], count) for term, count in group]) for i in (1, 2)]
-            result.append((self.choice(condition, *branches), Fraction(1)))
+            x, y = (self.sum([(term.parts[branch], count) for term, count in group]) for branch in (1, 2))
+            result.append((self.choice(condition, x, y), Fraction(1)))
         return result
 
     def _scaled(self, term: Formula, times: Coefficient) -> Formula:
@@ -145,17 +145,17 @@ class Algebra:
     # Products
 
     def product(self, pairs: Iterable[tuple[Formula, Exponent]], coefficient: Coefficient = Fraction(1)) -> Formula:
-        """Return the product of powers of formulas."""
+        """Return the product of powers of formulas; powers of products are taken apart where this does not change the value."""
         factors: dict[Formula, Exponent] = {}
         work = list(pairs)[::-1]
         while work or (work := self._pop_products(factors)):
             base, exponent = work.pop()
-            if base.kind == "product" and type(exponent) is Fraction:
-                taken = self._taken_apart(base, exponent)
-                if taken is not None:
-                    coefficient = coefficient * taken[0]
-                    work += taken[1]
-                    continue
+            parts = self._taken_apart(base, exponent) if base.kind == "product" and type(exponent) is Fraction else None
+            if parts is not None:
+                number, inner_factors = parts
+                coefficient = coefficient * number
+                work += inner_factors
+                continue
             if base in factors:
                 exponent = self._added(factors.pop(base), exponent)
             if exponent != 0:
@@ -166,8 +166,8 @@ class Algebra:
 
     def _pop_products(self, factors: dict[Formula, Exponent]) -> list[tuple[Formula, Exponent]]:
         """Remove the factors that became powers of products when exponents were added, and return them, to be taken apart."""
-        integers = [(b, e) for b, e in factors.items() if b.kind == "product" and type(e) is Fraction and e.denominator == 1]
-        return [(base, factors.pop(base)) for base, exponent in integers if self._taken_apart(base, exponent) is not None]
+        products = [(b, e) for b, e in factors.items() if b.kind == "product" and type(e) is Fraction and e.denominator == 1]
+        return [(base, factors.pop(base)) for base, exponent in products if self._taken_apart(base, exponent) is not None]
 
     def _taken_apart(self, base: Formula, exponent: Fraction) -> tuple[Coefficient, list[tuple[Formula, Exponent]]] | None:
         """Split a power of a product into a coefficient and powers of its factors, or return ``None`` if the value may change."""
@@ -232,10 +232,10 @@ class Algebra:
         sums = [base for base, exponent in factors.items() if base.kind == "sum" and exponent == 1]
         if len(sums) == 1 and len(sums[0].parts) <= MOST_FLAT and isinstance(coefficient, Fraction):
             terms = sums[0].parts
-            times = _number_into_sum(terms, coefficient, len(factors) == 1)
-            if times != 1:
-                coefficient = coefficient / times
-                inner = self._node("sum", parts=tuple((term, times * count) for term, count in terms))
+            number = _number_into_sum(terms, coefficient, is_only_factor=len(factors) == 1)
+            if number != 1:
+                coefficient = coefficient / number
+                inner = self._node("sum", parts=tuple((term, number * count) for term, count in terms))
                 del factors[sums[0]]
                 factors[inner] = self._added(factors.get(inner, Fraction(0)), Fraction(1))
         powers = [pair for pair in factors.items() if pair[1] != 0]
@@ -246,16 +246,17 @@ class Algebra:
         if exponent.value is None and base is self.one:
             return base
         if exponent.value is not None:
-            exponent = self._less_than_constant(exponent.value)
+            exponent = self._constant_minus_integer(exponent.value)
         return self.product([(base, self.exponent(exponent))])
 
-    def _less_than_constant(self, exponent: Coefficient) -> Formula:
+    def _constant_minus_integer(self, exponent: Coefficient) -> Formula:
         """Return an exponent, written as ``pi - 1`` if it is a constant minus an integer, as in the derivative of ``x**pi``."""
         value = constants.to_float(exponent)
-        for less in range(1, _MOST_STEPS + 1):
-            result = constants.recognized(value + less) if value + less - less == value else None
-            if result is not None and result.kind in ("pi", "e"):
-                return self.sum([(self.number(value + less), Fraction(1)), (self.one, Fraction(-less))])
+        for integer in range(1, _MOST_STEPS + 1):
+            is_exact = value + integer - integer == value
+            constant = constants.recognized(value + integer) if is_exact else None
+            if constant is not None and constant.kind in ("pi", "e"):
+                return self.sum([(self.number(value + integer), Fraction(1)), (self.one, Fraction(-integer))])
         return self.rational(exponent)
 
     # Functions
@@ -282,11 +283,9 @@ class Algebra:
         arguments = [parts[part] if isinstance(part, Formula) else part for part in formula.parts]
         if formula.name == "where":
             return self.choice(*arguments)
-        if formula.name in COMPARISONS:
-            return self.compare(formula.name, *arguments)
-        if formula.name in ("logical_and", "logical_or"):
-            return self.logic(formula.name, arguments)
-        return self.negation(*arguments) if formula.name == "logical_not" else self.call(formula.name, *arguments)
+        if formula.name in (*COMPARISONS, *LOGIC):
+            return self.condition(formula.name, *arguments)
+        return self.call(formula.name, *arguments)
 
     def substituted(self, formula: Formula, values: Mapping[Formula, Formula]) -> Formula:
         """Return a formula in which other formulas replace symbols."""
@@ -295,6 +294,12 @@ class Algebra:
             if part not in done:
                 done[part] = self.with_parts(part, done)
         return done[formula]
+
+    def condition(self, name: str, *operands: Formula) -> Formula:
+        """Return the comparison or the logical operation ``name``."""
+        if name in COMPARISONS:
+            return self.compare(name, *operands)
+        return self.negation(*operands) if name == "logical_not" else self.logic(name, operands)
 
     def compare(self, name: str, x: Formula, y: Formula) -> Formula:
         """Return the comparison ``lt``, ``le``, ``gt``, ``ge``, ``eq`` or ``ne`` of two formulas: true or false for numbers."""
@@ -310,17 +315,12 @@ class Algebra:
         """Return the comparison ``eq`` or ``ne`` of a ``where`` call and a number: a condition if the first branch is a number."""
         condition: Formula
         condition, first, second = choice.parts
-        answers = [None if part.value is None else (part.value == number.value) == (name == "eq") for part in (first, second)]
-        if answers == [True, False]:
-            return condition
-        if answers == [False, True]:
-            return self.negation(condition)
-        if answers[0] is None:
+        if first.value is None:
             return self.call(name, choice, number)
-        other = self.compare(name, second, number)
-        if answers[0]:
-            return self.logic("logical_or", [condition, other])
-        return self.logic("logical_and", [self.negation(condition), other])
+        in_first, in_second = self.compare(name, first, number), self.compare(name, second, number)
+        if in_first is self.symbol("true"):
+            return self.logic("logical_or", [condition, in_second])
+        return self.logic("logical_and", [self.negation(condition), in_second])
 
     def logic(self, name: str, conditions: Sequence[Formula]) -> Formula:
         """Combine conditions with ``logical_and`` or ``logical_or``, without repetitions and without those that do not matter."""
@@ -328,6 +328,7 @@ class Algebra:
         for condition in conditions:
             is_merged = condition.is_call(name) and len(condition.parts) <= MOST_FLAT
             parts.update(dict.fromkeys(condition.parts if is_merged else [condition]))
+        # One absorbing condition decides the whole; a neutral one does not matter.
         absorbing, neutral = map(self.symbol, ("true", "false") if name == "logical_or" else ("false", "true"))
         if absorbing in parts or any(self.negation(part) in parts for part in parts):
             return absorbing
@@ -358,12 +359,12 @@ class Algebra:
         x, y = _within(condition, x, 1), self._otherwise(condition, _within(condition, y, 2))
         if x is y or (condition.is_call("logical_or") and self._covers(condition, x, y)):
             return x
-        if x.is_call("where") and x.parts[2] is y:
+        if x.is_call("where") and x.parts[2] is y:  # both conditions must hold for the first branch
             condition, x = self.logic("logical_and", [condition, x.parts[0]]), x.parts[1]
         return self.call("where", condition, x, y)
 
     def _covers(self, condition: Formula, branch: Formula, otherwise: Formula) -> bool:
-        """Return whether a condition is that a chain of ``where`` calls does not end with ``otherwise``."""
+        """Return whether a chain of ``where`` calls ends with ``otherwise``, but exactly where a condition does not hold."""
         conditions: list[Formula] = []
         while branch.is_call("where") and len(conditions) < MOST_FLAT:
             conditions.append(branch.parts[0])
@@ -371,7 +372,7 @@ class Algebra:
         return branch is otherwise and bool(conditions) and self.logic("logical_or", conditions) is condition
 
     def _otherwise(self, condition: Formula, branch: Formula) -> Formula:
-        """Simplify a chain of ``where`` calls under the assumption that a condition does not hold."""
+        """Remove the calls with a condition that does not hold from a chain of ``where`` calls."""
         chain: list[Formula] = []
         while branch.is_call("where") and len(chain) < MOST_FLAT:
             chain.append(branch)
@@ -387,11 +388,12 @@ def _number_into_sum(terms: Sequence[tuple[Formula, Coefficient]], coefficient: 
 
     It is the coefficient if all terms then have integer coefficients, or -1 if the sum has a leading sign or is alone.
     """
-    is_integer = (isinstance(count, Fraction) and (coefficient * count).denominator == 1 for _, count in terms)
-    if coefficient.denominator > 1 and all(is_integer):
+    are_integers = all(isinstance(count, Fraction) and (coefficient * count).denominator == 1 for _, count in terms)
+    if coefficient.denominator > 1 and are_integers:
         return coefficient
-    is_turned = coefficient == -1 if is_only_factor else terms[0][1] < 0
-    return Fraction(-1 if is_turned else 1)
+    _, first_count = terms[0]
+    is_negated = coefficient == -1 if is_only_factor else first_count < 0
+    return Fraction(-1 if is_negated else 1)
 
 
 def _written_place(pair: tuple[Formula, Coefficient]) -> tuple[int, int]:
@@ -406,8 +408,8 @@ def _multiplied_out(terms: Sequence[tuple[Formula, Coefficient]]) -> list[tuple[
         return None
     flat: dict[Formula, Coefficient] = {}
     for term, count in terms:
-        is_short = term.kind == "sum" and len(term.parts) <= MOST_FLAT
-        for inner, times in term.parts if is_short else ((term, Fraction(1)),):
+        is_short_sum = term.kind == "sum" and len(term.parts) <= MOST_FLAT
+        for inner, times in term.parts if is_short_sum else [(term, Fraction(1))]:
             flat[inner] = flat.get(inner, Fraction(0)) + count * times
     result = [(term, count) for term, count in flat.items() if count != 0]
     return result if len(result) < len(terms) else None
@@ -417,7 +419,7 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "
 
 
 def _within(condition: Formula, branch: Formula, side: int) -> Formula:
-    """Simplify a branch under the assumption that a condition holds (side 1) or does not hold (side 2)."""
+    """Simplify a branch, of which a condition holds (side 1) or does not hold (side 2): choose branches by the same condition."""
     implied = condition.parts if side == 1 and condition.is_call("logical_and") else ()
     while branch.is_call("where") and (branch.parts[0] is condition or branch.parts[0] in implied):
         branch = branch.parts[side if branch.parts[0] is condition else 1]

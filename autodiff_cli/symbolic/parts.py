@@ -96,11 +96,11 @@ class PartReader(Reader):
         if value.array in self.parts:
             return Symbol(self.parts[value.array])
         inner, _ = self.rules.get(value.array, ("", ""))
-        is_inside = inner in _TRIVIAL or operation in ("scale", *_CONDITIONS)
-        is_inside |= inner == "scale" and operation in _TAKE_MULTIPLES
-        is_inside |= inner in _SUMS and operation in _SUMS
-        is_inside |= inner == operation and inner in ("mul", "matmul")
-        return value if is_inside else Symbol(self.part(value.array))
+        is_written_inside = inner in _TRIVIAL or operation in ("scale", *_CONDITIONS)
+        is_written_inside |= inner == "scale" and operation in _TAKE_MULTIPLES
+        is_written_inside |= inner in _SUMS and operation in _SUMS
+        is_written_inside |= inner == operation and inner in ("mul", "matmul")
+        return value if is_written_inside else Symbol(self.part(value.array))
 
     # The evaluator
 
@@ -141,7 +141,7 @@ class PartReader(Reader):
         if self.is_inside:  # a function that is a program of others is one part
             return super().apply(op, operands, named, node)
         multiple = self._multiple(op, operands)
-        operation = "scale" if multiple else op.name
+        operation = "scale" if multiple else op.name  # what the operands are written inside of
         operands = self._operand(operands, operation)
         named = {key: self._operand(value, operation) for key, value in named.items()}
         self.is_inside = True
@@ -149,8 +149,8 @@ class PartReader(Reader):
             result = super().apply(op, operands, named, node)
         finally:
             self.is_inside = False
-        rule = multiple or (op.name, self._rule(op, operands))
-        self._note(result, *rule, self._operation_tree(op, operands, named, node))
+        operation, rule = multiple or (op.name, self._rule(op, operands))
+        self._note(result, operation, rule, self._operation_tree(op, operands, named, node))
         return result
 
     def _multiple(self, op: FunctionInfo, operands: Sequence[Any]) -> tuple[str, str] | None:
@@ -174,7 +174,8 @@ class PartReader(Reader):
         rule = f"rule of {op.name}"
         if op.name == "pow":
             has_base, has_exponent = map(self._depends, operands[:2])
-            rule = "power rule" if not has_exponent else "power and exponential rule" if has_base else "exponential rule"
+            exponential = "power and exponential rule" if has_base else "exponential rule"
+            rule = exponential if has_exponent else "power rule"
         leaves = {*self.parts.values()}
         is_chain = any(isinstance(item, Symbol) and item.array in leaves for item in flat_items(operands))
         return f"{rule}, chain rule" if is_chain else rule

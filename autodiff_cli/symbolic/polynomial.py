@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import reduce
+from functools import partial
 from math import gcd, lcm
 from typing import TypeAlias
 
@@ -43,16 +44,15 @@ class Polynomials:
     def factors(self, formula: Formula) -> tuple[Fraction, dict[Formula, Fraction]]:
         """Return the coefficient of a formula and the exponents of its bases, which have no numeric factors."""
         coefficient = formula.coefficient
-        exponents: dict[Formula, Fraction] = {}
+        exponents: defaultdict[Formula, Fraction] = defaultdict(Fraction)
         for base, exponent in factors_of(formula):
-            if isinstance(exponent, Formula):
+            if isinstance(exponent, Formula):  # x**(n - 1) is x**-1 times the base x**n
                 number, exponent = self._split_exponent(exponent)
-                if number:
-                    exponents[base] = exponents.get(base, Fraction(0)) + number
+                exponents[base] += number
                 base, exponent = self.algebra.power(base, exponent), Fraction(1)
-            scale, base, exponent = self._without_number(base, exponent)
-            coefficient = coefficient * scale
-            exponents[base] = exponents.get(base, Fraction(0)) + exponent
+            number, base, exponent = self._without_number(base, exponent)
+            coefficient = coefficient * number
+            exponents[base] += exponent
         return finite(coefficient), {base: exponent for base, exponent in exponents.items() if exponent}
 
     def _split_exponent(self, exponent: Formula) -> tuple[Fraction, Formula]:
@@ -108,15 +108,14 @@ class Polynomials:
         return self.expanded_product(*self.factors(formula))
 
     def expanded_product(self, coefficient: Fraction, exponents: Mapping[Formula, Fraction]) -> Polynomial:
-        """Return a product of powers as a polynomial."""
+        """Return a product of powers as a polynomial, in which the integer parts of the powers of sums are multiplied out."""
         rest: dict[Formula, Fraction] = {}
         result: Polynomial = {(): coefficient}
         for base, exponent in exponents.items():
-            times = int(exponent) if base.kind == "sum" and exponent >= 1 else 0  # the integer part of the power of a sum
+            times = int(exponent) if base.kind == "sum" and exponent >= 1 else 0
             if times > _MOST_POWER:
                 raise TooLong
-            if exponent != times:
-                rest[base] = exponent - times
+            rest[base] = exponent - times
             if times:
                 inner = self.expanded(base)
                 for _ in range(times):
@@ -142,17 +141,13 @@ class Polynomials:
         A monomial of an exact quotient has at least the smallest exponent of the dividend minus that of the divisor, for each base.
         """
         bases = sorted({base for powers in (*dividend, *divisor) for base, _ in powers}, key=lambda base: base.number)
-
-        def degree(powers: Monomial) -> list[Fraction]:
-            exponents = dict(powers)
-            return [exponents.get(base, Fraction(0)) for base in bases]
-
-        def least(polynomial: Polynomial) -> list[Fraction]:
-            return [min(exponents) for exponents in zip(*map(degree, polynomial), strict=True)]
-
+        degree = partial(_exponents, bases=bases)
+        least, least_of_divisor = (
+            [min(exponents) for exponents in zip(*map(degree, polynomial), strict=True)] for polynomial in (dividend, divisor)
+        )
+        smallest = list(map(operator.sub, least, least_of_divisor))
         remainder, result = dict(dividend), Polynomial()
         divisor_lead = max(divisor, key=degree)
-        smallest = list(map(operator.sub, least(dividend), least(divisor)))
         for _ in range(MOST_TERMS):
             if not remainder:
                 return result
@@ -163,11 +158,17 @@ class Polynomials:
             ratio = monomial(dict(zip(bases, exponents, strict=True)))
             result[ratio] = remainder[lead] / divisor[divisor_lead]
             add(remainder, self.times({ratio: result[ratio]}, divisor), Fraction(-1))
-        return None
+        return None  # too many terms
 
     def formula(self, polynomial: Polynomial) -> Formula:
         """Return the formula of a polynomial."""
         return self.algebra.sum([(self.product(dict(powers)), count) for powers, count in polynomial.items()])
+
+
+def _exponents(powers: Monomial, bases: Iterable[Formula]) -> list[Fraction]:
+    """Return the exponents of bases in a monomial; 0 for those that it does not have."""
+    exponents = dict(powers)
+    return [exponents.get(base, Fraction(0)) for base in bases]
 
 
 def monomial(exponents: Mapping[Formula, Fraction]) -> Monomial:
@@ -205,5 +206,4 @@ def add(polynomial: Polynomial, other: Polynomial, times: Fraction) -> None:
 def common_factor(counts: Iterable[Coefficient]) -> Fraction:
     """Return the largest positive number of which all numbers are integer multiples."""
     fractions = [finite(count) for count in counts]
-    top = reduce(gcd, [count.numerator for count in fractions])
-    return Fraction(abs(top), reduce(lcm, [count.denominator for count in fractions]))
+    return Fraction(gcd(*(count.numerator for count in fractions)), lcm(*(count.denominator for count in fractions)))

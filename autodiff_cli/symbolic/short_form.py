@@ -68,8 +68,8 @@ class ShortForms:
         unused_forms = MOST_FORMS
         for _ in range(_MOST_PASSES):
             parts = [part for part in in_order([formula]) if part not in self.chosen]
-            for count, part in enumerate(parts):  # the whole comes last, and has the forms that its parts did not need
-                share = unused_forms // (len(parts) - count)
+            for done, part in enumerate(parts):  # the whole comes last, and has the forms that its parts did not need
+                share = unused_forms // (len(parts) - done)
                 self.remaining = share
                 self.chosen[part] = self._improved(self.algebra.with_parts(part, self.chosen))
                 unused_forms -= share - max(self.remaining, 0)
@@ -102,22 +102,23 @@ class ShortForms:
 
     def _as_cosh(self, x: Formula, y: Formula, a: Coefficient, b: Coefficient) -> Formula | None:
         """Write ``a*exp(x) + a*exp(y)`` as ``2*a*cosh((x - y)/2)*exp((x + y)/2)``, and a difference with ``sinh``."""
-        half, middle = (self.algebra.sum([(x, _HALF), (y, sign * _HALF)]) for sign in (-1, 1))
-        number, _ = self.polynomials.content(half)
+        half_difference, half_sum = (self.algebra.sum([(x, _HALF), (y, sign * _HALF)]) for sign in (-1, 1))
+        number, _ = self.polynomials.content(half_difference)
         if abs(a) != abs(b) or number.denominator > 1:  # a fraction in the argument is not shorter
             return None
-        call = self.algebra.call("cosh" if a == b else "sinh", self.algebra.sum([(half, Fraction(1 if number > 0 else -1))]))
-        exponential = [] if middle is self.algebra.zero else [(self.algebra.call("exp", middle), _ONE)]
-        return self.algebra.product([(call, _ONE), *exponential], 2 * (a if number > 0 else b))
+        if number < 0:  # the argument begins with a positive term
+            return self._as_cosh(y, x, b, a)
+        call = self.algebra.call("cosh" if a == b else "sinh", half_difference)
+        exponential = [] if half_sum is self.algebra.zero else [(self.algebra.call("exp", half_sum), _ONE)]
+        return self.algebra.product([(call, _ONE), *exponential], 2 * a)
 
     def _improved(self, formula: Formula) -> Formula:
         """Replace a formula by the shortest of its forms and their forms, as long as it becomes shorter."""
         while True:
-            forms = [formula, *self._forms(formula)]
-            for form in forms[1:]:
-                if self.length(form) <= min(1.5 * self.length(formula), MOST_LENGTH):  # a longer form has no short forms
-                    forms += self._forms(form)
-            best = min(forms, key=self.length)
+            forms = self._forms(formula)
+            most = min(1.5 * self.length(formula), MOST_LENGTH)  # a longer form has no short forms
+            further = [further for form in forms if self.length(form) <= most for further in self._forms(form)]
+            best = min([formula, *forms, *further], key=self.length)
             if best is formula:
                 return formula
             formula = best
@@ -146,14 +147,13 @@ class ShortForms:
         for forms in dict.fromkeys([terms, tuple(map(self._elementary, terms))]):
             factors = [self.polynomials.factors(form) for form in forms]
             common = _common_exponents([exponents for _, exponents in factors])
+            rests = [(coefficient, _divided(exponents, common)) for coefficient, exponents in factors]
+            cofactors = [self.polynomials.product(exponents, coefficient) for coefficient, exponents in rests]
+            inside = self.algebra.sum(zip(cofactors, counts, strict=True))
+            yield self.algebra.product([(self.polynomials.product(common), _ONE), (inside, _ONE)])
             numerator: Polynomial = {}
-            cofactors: list[tuple[Formula, Coefficient]] = []
-            for (coefficient, exponents), count in zip(factors, counts, strict=True):
-                rest = {base: exponents.get(base, Fraction(0)) - common.get(base, 0) for base in (*exponents, *common)}
-                rest = {base: exponent for base, exponent in rest.items() if exponent}
-                cofactors.append((self.polynomials.product(rest, coefficient), count))
-                add(numerator, self.polynomials.expanded_product(coefficient, rest), count)
-            yield self.algebra.product([(self.polynomials.product(common), _ONE), (self.algebra.sum(cofactors), _ONE)])
+            for rest, count in zip(rests, counts, strict=True):
+                add(numerator, self.polynomials.expanded_product(*rest), count)
             for variant in self._variants(numerator):
                 yield self._fraction(common, variant)
 
@@ -185,23 +185,27 @@ class ShortForms:
         return exponents, numerator
 
     def _variants(self, polynomial: Polynomial) -> Iterator[Polynomial]:
-        """Return a polynomial, and forms of it by ``sin(x)**2 + cos(x)**2 == 1`` and by the formulas of double angles."""
+        """Yield a polynomial, and forms of it by identities of the bases: ``sigmoid(x) == 1 - sigmoid(-x)``, and of angles."""
         yield polynomial
-        for base in dict.fromkeys(base for powers in polynomial for base, _ in powers if base.is_call("sigmoid", *_PYTHAGORAS)):
-            (argument,) = base.parts
-            if base.name == "sigmoid":
-                opposite = self.algebra.call("sigmoid", self.algebra.sum([(argument, -_ONE)]))
+        for base in dict.fromkeys(base for powers in polynomial for base, _ in powers):
+            if base.is_call("sigmoid"):
+                opposite = self.algebra.call("sigmoid", self.algebra.sum([(base.parts[0], -_ONE)]))
                 yield self._substituted(polynomial, base, {(): _ONE, ((opposite, _ONE),): -_ONE}, _ONE)
-                continue
-            name, constant, factor = _PYTHAGORAS[base.name]
-            other = self.algebra.call(name, argument)
-            in_other = polynomial  # the squares of ``base`` are replaced by squares of ``other``
-            while any(dict(powers).get(base, 0) >= _TWO for powers in in_other):
-                in_other = self._substituted(in_other, base, {(): Fraction(constant), ((other, _TWO),): Fraction(factor)})
-            cosine, in_cosine = (base, polynomial) if base.name in ("cos", "cosh") else (other, in_other)
-            double = self.algebra.call(cosine.name, self.algebra.sum([(argument, _TWO)]))
-            yield in_other
-            yield self._substituted(in_cosine, cosine, {(): _HALF, ((double, _ONE),): _HALF})
+            elif base.is_call(*_PYTHAGORAS):
+                yield from self._variants_of_angle(polynomial, base)
+
+    def _variants_of_angle(self, polynomial: Polynomial, base: Formula) -> Iterator[Polynomial]:
+        """Yield forms of a polynomial with ``base``, as ``sin(x)``: by ``sin(x)**2 == 1 - cos(x)**2``, and with a double angle."""
+        (argument,) = base.parts
+        name, constant, factor = _PYTHAGORAS[base.name]
+        other = self.algebra.call(name, argument)
+        in_other = polynomial
+        while any(dict(powers).get(base, 0) >= _TWO for powers in in_other):
+            in_other = self._substituted(in_other, base, {(): Fraction(constant), ((other, _TWO),): Fraction(factor)})
+        yield in_other
+        cosine, in_cosine = (base, polynomial) if base.name in ("cos", "cosh") else (other, in_other)
+        double = self.algebra.call(cosine.name, self.algebra.sum([(argument, _TWO)]))
+        yield self._substituted(in_cosine, cosine, {(): _HALF, ((double, _ONE),): _HALF})  # cos(x)**2 == (1 + cos(2*x))/2
 
     def _substituted(self, polynomial: Polynomial, base: Formula, value: Polynomial, power: Fraction = _TWO) -> Polynomial:
         """Replace a power of a base, by default its square, by a polynomial: once in each monomial that has at least this power."""
@@ -258,26 +262,22 @@ class ShortForms:
         for base, exponent in formula.parts:
             if base.kind != "sum" or not isinstance(exponent, Fraction) or exponent.denominator != 1:
                 continue
+            rest = [pair for pair in formula.parts if pair[0] is not base]
             polynomial = self.polynomials.expanded(base)
-            for factor, power in _powers_of_exponentials(polynomial):
-                inside = self.polynomials.times(polynomial, {((factor, -power),): _ONE})
-                outside = self.polynomials.product({factor: power * exponent})
-                rest = [pair for pair in formula.parts if pair[0] is not base]
-                factors = self.polynomials.factors(self.algebra.product([*rest, (outside, _ONE)], formula.coefficient))
-                other = self.polynomials.product(factors[1], factors[0])
-                yield self.algebra.product([(other, _ONE), (self.polynomials.formula(inside), exponent)])
+            for exponential, power in _powers_of_exponentials(polynomial):
+                inside = self.polynomials.times(polynomial, {((exponential, -power),): _ONE})
+                outside = self.polynomials.product({exponential: power * exponent})
+                other = self.algebra.product([*rest, (outside, _ONE)], formula.coefficient)
+                coefficient, exponents = self.polynomials.factors(other)  # in which exponentials are collected
+                merged = self.polynomials.product(exponents, coefficient)
+                yield self.algebra.product([(merged, _ONE), (self.polynomials.formula(inside), exponent)])
 
     def _identities(self, formula: Formula) -> Iterator[Formula]:
         """Apply identities of two factors: ``sin(x)/cos(x)``, ``sin(x)*cos(x)``, ``x*cbrt(x)``, ``x*sign(x)``, and ``1/cos(x)``."""
         exponents = {base: exponent for base, exponent in formula.parts if isinstance(exponent, Fraction)}
         for base, exponent in exponents.items():
-            for (name, second, power), (result, times, factor) in _PAIRS.items():
-                if base.is_call(name) and exponent.denominator == 1:
-                    (argument,) = base.parts
-                    other = self.algebra.call(second, argument)
-                    if exponents.get(other) == power * exponent:
-                        call = self.algebra.call(result, self.algebra.sum([(argument, Fraction(times))]))
-                        yield self._replaced(formula, (base, other), call, exponent, factor**exponent.numerator)
+            if exponent.denominator == 1:
+                yield from self._pairs(formula, base, exponents)
             root = self.algebra.call("cbrt", base)
             if root in exponents:
                 yield self._replaced(formula, (base, root), root, exponents[root] + 3 * exponent)
@@ -287,6 +287,16 @@ class ShortForms:
                 yield self._replaced(formula, (base, base.parts[0]), self.algebra.call("abs", *base.parts), exponent)
         yield self._elementary(formula)
 
+    def _pairs(self, formula: Formula, first: Formula, exponents: Mapping[Formula, Fraction]) -> Iterator[Formula]:
+        """Apply the identities of ``_PAIRS`` to a factor and another one, given the exponents of all factors."""
+        for (name, other_name, power), (result, times, factor) in _PAIRS.items():
+            if first.is_call(name):
+                (argument,), exponent = first.parts, exponents[first]
+                other = self.algebra.call(other_name, argument)
+                if exponents.get(other) == power * exponent:
+                    call = self.algebra.call(result, self.algebra.sum([(argument, Fraction(times))]))
+                    yield self._replaced(formula, (first, other), call, exponent, factor**exponent.numerator)
+
     def _elementary(self, formula: Formula) -> Formula:
         """Write ``tan(x)`` as ``sin(x)/cos(x)``, ``abs(x)`` as ``x*sign(x)``, ``hypot`` as a root, ``cbrt(x*y)`` as a product."""
         pairs: list[tuple[Formula, Exponent]] = []
@@ -295,14 +305,16 @@ class ShortForms:
                 squares = [(self.algebra.product([(part, _TWO)]), _ONE) for part in base.parts]
                 base = self.algebra.product([(self.algebra.sum(squares), _HALF)])
             elif base.is_call(*_ELEMENTARY) and isinstance(exponent, Fraction) and exponent.denominator == 1:
-                pairs += [(base.parts[0], exponent)] if base.name == "abs" else []
-                factors = _ELEMENTARY[base.name].items()
-                base = self.algebra.product([(self.algebra.call(name, *base.parts), Fraction(power)) for name, power in factors])
+                if base.name == "abs":
+                    pairs.append((base.parts[0], exponent))
+                powers = _ELEMENTARY[base.name].items()
+                base = self.algebra.product([(self.algebra.call(name, *base.parts), Fraction(power)) for name, power in powers])
             elif base.is_call("cbrt") and base.parts[0].kind == "product" and base.parts[0].coefficient == 1:
                 base = self.algebra.product([(self.algebra.call("cbrt", b), e) for b, e in base.parts[0].parts])
             pairs.append((base, exponent))
         product = self.algebra.product(pairs, formula.coefficient)
-        pairs = [(b, e % 2 if b.is_call("sign") and isinstance(e, Fraction) else e) for b, e in factors_of(product)]  # sign**2 is 1
+        # The square of a sign is 1.
+        pairs = [(b, e % 2 if b.is_call("sign") and isinstance(e, Fraction) else e) for b, e in factors_of(product)]
         return self.algebra.product(pairs, product.coefficient)
 
     def _replaced(
@@ -348,9 +360,15 @@ def _common_exponents(monomials: Sequence[Mapping[Formula, Fraction]]) -> dict[F
     result: dict[Formula, Fraction] = {}
     for base in dict.fromkeys(base for exponents in monomials for base in exponents):
         powers = [exponents.get(base, Fraction(0)) for exponents in monomials]
-        least = min(powers)
-        if base.is_call("exp") and least <= 0:
-            least = min(max(powers), Fraction(0))
-        if least:
-            result[base] = least
+        common = min(powers)
+        if base.is_call("exp") and common <= 0:
+            common = min(max(powers), Fraction(0))
+        if common:
+            result[base] = common
     return result
+
+
+def _divided(exponents: Mapping[Formula, Fraction], divisor: Mapping[Formula, Fraction]) -> dict[Formula, Fraction]:
+    """Return the exponents that are not 0 of a product of powers divided by another one."""
+    result = {base: exponents.get(base, Fraction(0)) - divisor.get(base, 0) for base in (*exponents, *divisor)}
+    return {base: exponent for base, exponent in result.items() if exponent}

@@ -79,7 +79,7 @@ class Derivation:
         result: str = "",
     ) -> None:
         program, self.arrays = parse(source), Arrays(())
-        ordered = in_written_order(names, program)
+        ordered = in_written_order(names, program)  # leaves appear in formulas in the order in which they are created
         leaves = [self.arrays.leaf(name, tuple(dims.get(name, ())), name in symmetric) for name in ordered]
         forms = ShortForms(self.arrays.algebra)
         self.writer = Writer(self.arrays, forms)
@@ -139,10 +139,10 @@ class Derivation:
         return self.differentials.of_leaves[leaf]
 
     def add_part(self, array: Array, name: str, rule: str, text: Syntax) -> Array:
-        """Add the step of a part, which has the expression ``text``, and return the leaf that stands for it; name it by default."""
+        """Add the step of a part, whose expression is ``text``, and return the leaf that stands for it; choose a missing name."""
         leaf = self.arrays.leaf(name or self._free(_PARTS, self._reserved), array.dims, array.symmetric)
         differential = self.formula(self.differentials.of_array(array))
-        for slope in self.slopes.values():
+        for slope in self.slopes.values():  # later parts use the leaf
             slope.of_leaves[leaf] = slope.of_array(array)
         part = _equation(leaf.symbol.name, unparse(text))
         self.steps.append(Step(rule, part, _equation(self.differential(leaf).symbol.name, differential)))
@@ -166,11 +166,12 @@ def _with_swapped_factors(product: Syntax, names: Container[str]) -> Syntax:
     """Swap the last two factors of a product if the first of them is one of some names, or its negative."""
     before, last = product.children
     *others, factor = before.children if before.kind == "mul" else [before]
-    name = factor.children[0] if factor.kind == "neg" else factor
+    is_negative = factor.kind == "neg"
+    name = factor.children[0] if is_negative else factor
     if unparse(name) not in names:
         return product
-    first = new_tree("mul", others[0], last) if others else last
-    return new_tree("mul", first if name is factor else new_tree("neg", first), name)
+    first = new_tree("mul", *others, last) if others else last
+    return new_tree("mul", new_tree("neg", first) if is_negative else first, name)
 
 
 def _equation(name: str, formula: str) -> str:
@@ -231,6 +232,7 @@ def _latex_equation(text: str, result: Derivatives, differentials: Mapping[str, 
         return " &"
 
     def written(tree: Syntax) -> str:
+        """Return the LaTeX of an expression, in which differentials have an upright d."""
         return reduce(lambda latex, names: latex.replace(*names), differentials.items(), result.as_latex(tree))
 
     numerator, _, denominator = left.partition("/d")

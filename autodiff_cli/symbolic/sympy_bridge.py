@@ -130,7 +130,8 @@ class _ToSymPy:
         if node.name in _FUNCTIONS and len(operands) == len(node.parts):
             return getattr(sympy, _FUNCTIONS[node.name])(*operands)
         call = (node.name, *(None if type(part) is Formula else part for part in node.parts))
-        name = next((name for name, known in self.undefined.items() if known == call), f"{node.name}_{len(self.undefined)}")
+        new_name = f"{node.name}_{len(self.undefined)}"
+        name = next((name for name, known in self.undefined.items() if known == call), new_name)
         self.undefined[name] = call
         return sympy.Function(name, real=True)(*operands)
 
@@ -194,17 +195,13 @@ class _FromSymPy:
         algebra, name = self.algebra, expression.func.__name__
         if name in self.undefined:
             formulas = iter(arguments)
-            ours, *parts = self.undefined[name]
+            ours, *parts = self.undefined[name]  # ``None`` in place of a formula
             return algebra.call(ours, *[next(formulas) if part is None else part for part in parts])
         ours = self.functions.get(expression.func)
         if ours is None:
             return None
-        if ours in _COMPARISONS:
-            return algebra.compare(ours, *arguments)
-        if ours == "logical_not":
-            return algebra.negation(arguments[0])
-        if ours in _LOGIC:
-            return algebra.logic(ours, arguments)
-        if ours in ("max", "min"):
+        if ours in _COMPARISONS or ours in _LOGIC:
+            return algebra.condition(ours, *arguments)
+        if ours in ("max", "min"):  # those of SymPy have any number of arguments
             return reduce(lambda left, right: algebra.call(ours, left, right), arguments)
         return algebra.call(ours, *arguments)

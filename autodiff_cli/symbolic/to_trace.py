@@ -33,8 +33,7 @@ def retraced(formula: Formula, names: Iterable[str]) -> Traced:
     tensors = {name: as_tensor(tape, variable) for name, variable in variables.items()}
     values: dict[Formula, TracedValue] = {}
     FUNCTIONS.complete()
-    # The primitives that are not functions of the language, by name.  A formula is a number, so its operations are elementwise;
-    # in-place comparisons have the names of the comparisons.
+    # A formula is a number, so its operations are elementwise; in-place comparisons have the names of the comparisons.
     private = {p.name: function for function, p in PRIMITIVES.items() if p.elementwise and not is_function(p)}
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for node in in_order([formula]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -49,10 +49,7 @@ def expression_tree(formula: Formula) -> Syntax:
 def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
     """Return a program in which common parts of an expression have names, except ``taken`` ones, where the text gets shorter."""
     nodes, number_of = _distinct_nodes(tree)
-    uses = Counter[int]()
-    for number, node in reversed([*enumerate(nodes)]):  # each of the calls that share their arguments uses them
-        for child in _parts_of(node):
-            uses[number_of[child]] += uses[number] if node.kind == "arguments" else 1
+    uses = _uses(nodes, number_of)
     trees: list[Syntax] = []
     lengths: list[int] = []
     statements: list[Syntax] = []
@@ -64,7 +61,8 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
         gain = (uses[number] - 1) * (length - _NAME) - _STATEMENT
         is_worth_a_name = length > SHORT and gain >= _LEAST_GAIN
         is_whole = number == len(nodes) - 1
-        if node.kind in _PARTS and (is_worth_a_name or (node.children[0].text in _NAMED and not is_whole)):
+        must_have_name = node.kind == "call" and node.children[0].text in _NAMED and not is_whole
+        if node.kind in _PARTS and (is_worth_a_name or must_have_name):
             name = _free_name(node, names)
             names.add(name)
             statements.append(new_tree("assignment", new_token("NAME", name), tree))
@@ -72,6 +70,15 @@ def with_names(tree: Syntax, taken: Iterable[str] = ()) -> Syntax:
         trees.append(tree)
         lengths.append(length)
     return new_tree("start", *statements, trees[-1])
+
+
+def _uses(nodes: Sequence[Syntax], number_of: Mapping[Syntax, int]) -> Counter[int]:
+    """Return how often each distinct node is used, by its number; each of the calls that share their arguments uses them."""
+    uses = Counter[int]()
+    for number, node in reversed([*enumerate(nodes)]):
+        for child in _parts_of(node):
+            uses[number_of[child]] += uses[number] if node.kind == "arguments" else 1
+    return uses
 
 
 def _distinct_nodes(tree: Syntax) -> tuple[list[Syntax], dict[Syntax, int]]:
@@ -82,7 +89,7 @@ def _distinct_nodes(tree: Syntax) -> tuple[list[Syntax], dict[Syntax, int]]:
     for node in postorder([tree], _parts_of):
         key = (node.kind, _own_text(node), *(number_of[child] for child in _parts_of(node)))
         number_of[node] = numbers.setdefault(key, len(numbers))
-        if number_of[node] == len(nodes):
+        if number_of[node] == len(nodes):  # the key is new
             nodes.append(node)
     return nodes, number_of
 
@@ -110,8 +117,9 @@ def _free_name(node: Syntax, taken: Container[str]) -> str:
     """Return the usual name of a part, or ``v1``, ``v2`` and so on; for a root or a minimum, the name of the unknown."""
     called = node.children[0].text if node.kind == "call" else node.kind
     bound = binding(node) if called in _NAMED else None
-    letter = bound.names[0] if bound else _LETTERS.get(called, "v1")
-    return next(name for name in itertools.chain([letter], (f"v{number}" for number in itertools.count(1))) if name not in taken)
+    usual = bound.names[0] if bound else _LETTERS.get(called, "v1")
+    candidates = itertools.chain([usual], (f"v{number}" for number in itertools.count(1)))
+    return next(name for name in candidates if name not in taken)
 
 
 class _Builder:
@@ -167,7 +175,7 @@ class _Builder:
         """Return a product such as ``2*a*x/(3*b)``, with ordered factors and negative exponents in the denominator."""
         above: list[Syntax] = []
         below: list[Syntax] = []
-        negated_sum = self._negated_sum(factors) if coefficient < 0 else None
+        negated_sum = self._negated_sum(factors) if coefficient < 0 else None  # which has the sign of the product
         for base, exponent in sorted(factors, key=lambda pair: _factor_key(*pair)):
             if base is negated_sum:
                 above.append(self._sum([(term, -count) for term, count in base.parts]))
@@ -210,7 +218,7 @@ class _Builder:
 
 def in_written_order(names: Sequence[str], program: Syntax) -> list[str]:
     """Sort names so that ``b`` comes before ``x`` if the program contains ``b*x``; others keep their order."""
-    before: dict[str, set[str]] = {}
+    before: dict[str, set[str]] = {}  # the names that come before a name
     for node in walk(program):
         if node.kind == "mul":
             left, right = node.children
@@ -262,8 +270,8 @@ def _as_fraction(value: Coefficient) -> tuple[Syntax | None, Syntax | None]:
         return name_tree(repr(value)), None
     top, bottom = value.numerator, value.denominator
     is_decimal = bottom % 5 == 0 and bottom % 3 != 0  # a person writes 0.2, but 1/15
-    is_short = top < _MOST_EXACT if bottom == 1 else max(top, bottom) < 1000 and not is_decimal
-    if not is_short:
+    is_short_fraction = max(top, bottom) < 1000 and not is_decimal
+    if not (top < _MOST_EXACT if bottom == 1 else is_short_fraction):
         return number_tree(_decimal(value)), None
     return (None if top == 1 else number_tree(str(top))), (None if bottom == 1 else number_tree(str(bottom)))
 
