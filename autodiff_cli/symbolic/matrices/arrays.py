@@ -143,15 +143,15 @@ class Arrays:
         if "*" in str(length):
             factors = [(self.length(factor).formula, Fraction(1)) for factor in str(length).split("*")]
             return self.map(self.algebra.product(factors), ())
-        name, _, less = str(length).partition("-")
-        if less:
-            return self.map(self.algebra.sum([(self.length(name).formula, Fraction(1)), (self.algebra.one, -Fraction(less))]), ())
+        name, _, number = str(length).partition("-")
+        if number:
+            return self.map(self.algebra.sum([(self.length(name).formula, Fraction(1)), (self.algebra.one, -Fraction(number))]), ())
         array = self.number(Fraction(length)) if isinstance(length, int) else self._array("length", (), length)  # an int is 1
         self._lengths[array] = length
         return array
 
     def length_of(self, array: Array) -> Length:
-        """Return the length that a number of elements means.
+        """Return the length that a number of elements means, the inverse of ``length``.
 
         Raises:
             ShapeError: if the number is not the length of a dimension.
@@ -161,9 +161,9 @@ class Arrays:
         value = array.formula.value
         if value is not None:
             return 1 if value == 1 else str(value)
-        factors = [self._lengths[atom] for atom in self.atoms(array.formula) if atom in self._lengths]
-        if factors and self.length(length := length_product(factors)) is array:
-            return length
+        product = length_product(self._lengths[atom] for atom in self.atoms(array.formula) if atom in self._lengths)
+        if self.length(product) is array:
+            return product
         raise ShapeError("this is not a length", hint="write a number or x.shape[0]")
 
     # Elementwise formulas
@@ -179,11 +179,12 @@ class Arrays:
         """Return an array without the first dimensions along which it repeats."""
         if array.kind != "contraction":
             return self.number(Fraction(1)) if array.kind == "ones" else array
-        factors, labels = [*array.parts], array.labels
-        while labels and (ones := [factor for factor in factors if factor[0].kind == "ones" and factor[1] == labels[:1]]):
-            factors.remove(ones[0])
+        labels, of_ones = array.labels, {own for factor, own in array.parts if factor.kind == "ones"}
+        while labels[:1] in of_ones:
             labels = labels[1:]
-        return array if labels == array.labels else self.contraction(factors, labels, array.coefficient)
+        repeated = array.labels[: len(array.labels) - len(labels)]
+        factors = [(factor, own) for factor, own in array.parts if not (factor.kind == "ones" and own[0] in repeated)]
+        return self.contraction(factors, labels, array.coefficient) if repeated else array
 
     def _spread(self, formula: Formula, dims: tuple[Length, ...]) -> Array | None:
         """Return a formula of one array with new dimensions, ``exp(x[:, none])``, with these outside; ``None`` for any other."""
@@ -191,12 +192,12 @@ class Arrays:
         if len(arrays) != 1 or arrays[0].kind != "contraction" or arrays[0].dims != dims:
             return None
         (array,) = arrays
-        new = [(factor, label) for factor, label in array.parts if factor.kind == "ones" and factor.dims == (1,)]
+        new = [(factor, own) for factor, own in array.parts if factor.kind == "ones" and factor.dims == (1,)]
         if not new:
             return None
         labels = tuple(label for label in array.labels if (label,) not in [own for _, own in new])
-        one = self.contraction([part for part in array.parts if part not in new], labels, array.coefficient)
-        inside = self.map(self.algebra.substituted(formula, {array.symbol: one.formula}), one.dims)
+        smaller = self.contraction([part for part in array.parts if part not in new], labels, array.coefficient)
+        inside = self.map(self.algebra.substituted(formula, {array.symbol: smaller.formula}), smaller.dims)
         return self.contraction([(inside, labels), *new], array.labels)
 
     def power(self, base: Formula, exponent: Exponent) -> Array:
@@ -264,18 +265,21 @@ class Arrays:
 
     def _first_pair(self, terms: list[Array]) -> tuple[Array, Array, Array] | None:
         """Return the sum of the first two terms that differ in one vector as one product, and the terms; ``None`` without such."""
-        vectors: dict[Array, tuple[Array, Formula]] = {}
+        seen: dict[Array, tuple[Array, Formula]] = {}  # the first term of a template, and its vector
         for term in terms:
-            for rest, hole, vector in self._vectors(term):
-                other, first = vectors.setdefault(rest, (term, vector))
-                if other is not term:
-                    total = self.map(self.algebra.sum([(first, Fraction(1)), (vector, Fraction(1))]), hole.dims)
-                    parts = [(total if part is hole else part, own) for part, own in rest.parts]
-                    return self.contraction(parts, rest.labels), other, term
+            for template, hole, vector in self._vectors(term):
+                first, first_vector = seen.setdefault(template, (term, vector))
+                if first is not term:
+                    total = self.map(self.algebra.sum([(first_vector, Fraction(1)), (vector, Fraction(1))]), hole.dims)
+                    parts = [(total if part is hole else part, own) for part, own in template.parts]
+                    return self.contraction(parts, template.labels), first, term
         return None
 
     def _vectors(self, term: Array) -> Iterator[tuple[Array, Array, Formula]]:
-        """Return for each vector of a product the product with a leaf in its place, the leaf, and the vector as a formula."""
+        """Yield for each vector of a product a template, with a leaf in its place, the leaf, and the vector as a formula.
+
+        The vector of a label is the product of the numbers and of the vectors with this label, where matrices have it, too.
+        """
         is_product = term.kind == "contraction"
         labels = term.labels if is_product else self.labels(term)
         parts = term.parts if is_product else ((term, labels),)
@@ -285,12 +289,12 @@ class Arrays:
         totals = [(self.contraction([pair for pair in parts if pair[1] == own], ()), ()) for own in sums]  # such as sum(y)
         parts = (*totals, *(pair for pair in parts if pair[1] not in sums))
         for label, length in lengths.items():
+            vectors = [(part, own) for part, own in parts if own in ((), (label,))]
             rest = [(part, own) for part, own in parts if own not in ((), (label,))]
-            vector = [(part, own) for part, own in parts if own in ((), (label,))]
             has_matrix = any(label in own for _, own in rest) or (len(labels) > 1 and label in labels)
-            if has_matrix and all(part.kind in ("map", "leaf") or not own for part, own in vector):
+            if has_matrix and all(part.kind in ("map", "leaf") or not own for part, own in vectors):
                 hole = self.leaf(f"%vector of {length}", (length,))
-                formula = self.algebra.product([(part.formula, Fraction(1)) for part, _ in vector], term.coefficient)
+                formula = self.algebra.product([(part.formula, Fraction(1)) for part, _ in vectors], term.coefficient)
                 template = self.contraction([*rest, (hole, (label,))], labels)
                 if template.kind == "contraction":
                     yield template, hole, formula
@@ -317,9 +321,9 @@ class Arrays:
             return inner
         matrices = [(factor, own) for factor, own in matrix.parts if own] if matrix.kind == "contraction" else []
         if len(matrices) == 1 and len(set(matrices[0][1])) == 2:
-            scales = [(self.power(factor.formula, -Fraction(1)), own) for factor, own in matrix.parts if not own]
-            whole = (self.inverse(matrices[0][0]), matrices[0][1])
-            return self.contraction([*scales, whole], matrix.labels, 1 / matrix.coefficient)
+            ((only, labels),) = matrices
+            scalars = [(self.power(factor.formula, -Fraction(1)), own) for factor, own in matrix.parts if not own]
+            return self.contraction([*scalars, (self.inverse(only), labels)], matrix.labels, 1 / matrix.coefficient)
         return self._array("inverse", matrix.dims[::-1], matrix, parts=(matrix,), symmetric=matrix.symmetric)
 
     def determinant(self, matrix: Array) -> Array:
@@ -365,12 +369,9 @@ class Arrays:
         lengths = {label: length for array, own in factors for label, length in zip(own, array.dims, strict=True)}
         flat, coefficient = self._flat(factors, coefficient, lengths)
         dims = tuple(lengths[label] for label in labels)
-        uses = Counter([*labels, *(label for _, own in flat for label in own)])
-        if coefficient == 0 or any(
-            self._sums_to_zero(array)
-            for array, own in flat
-            if own and all(label not in labels and uses[label] == 1 for label in own)
-        ):
+        uses = Counter(label for _, own in flat for label in own)
+        summed_alone = [array for array, own in flat if own and all(uses[label] == 1 and label not in labels for label in own)]
+        if coefficient == 0 or any(map(self._sums_to_zero, summed_alone)):
             return self.zero(dims)
         flat = self._without_identities(flat, labels)
         for step in (self._without_pairs, self._without_factors, self._without_inverses):
@@ -433,19 +434,15 @@ class Arrays:
 
     def _without_identities(self, factors: list[Factor], labels: Labels) -> list[Factor]:
         """Return factors without identity matrices, whose labels become one unless the result has both, and triangle diagonals."""
-        while True:
-            for place, (array, own) in enumerate(factors):
-                rest = [*factors[:place], *factors[place + 1 :]]
-                if array.kind == "identity" and not (own[0] != own[1] and own[0] in labels and own[1] in labels):
-                    old, new = own if own[0] not in labels else own[::-1]
-                    factors = [(factor, tuple(new if label == old else label for label in names)) for factor, names in rest]
-                    factors.append((self.ones(array.dims[0]), (new,)))
-                    break
-                if array.kind == "triangle" and own[0] == own[1]:
-                    factors = [*rest, (self.ones(array.dims[0]), own[:1])]
-                    break
-            else:
-                return factors
+        for place, (array, own) in enumerate(factors):
+            rest = [*factors[:place], *factors[place + 1 :]]
+            if array.kind == "identity" and not (own[0] != own[1] and own[0] in labels and own[1] in labels):
+                old, new = own if own[0] not in labels else own[::-1]
+                renamed = [(factor, tuple(new if label == old else label for label in names)) for factor, names in rest]
+                return self._without_identities([*renamed, (self.ones(array.dims[0]), (new,))], labels)
+            if array.kind == "triangle" and own[0] == own[1]:
+                return self._without_identities([*rest, (self.ones(array.dims[0]), own[:1])], labels)
+        return factors
 
     def _without_factors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
         """Return factors after two factors of Cholesky are multiplied, or ``None``: ``L @ L.T`` is the symmetric matrix."""
@@ -454,6 +451,7 @@ class Arrays:
             if array is other and array.kind == "cholesky" and own[1] == names[1] and uses[own[1]] == 2:
                 rest = [pair for pair in factors if pair not in ((array, own), (other, names))]
                 (matrix,), ends = array.parts, self.labels(array)
+                # Only its symmetric part counts, (S + S.T)/2.
                 halves = [self.contraction([(matrix, turned)], ends, Fraction(1, 2)) for turned in (ends, ends[::-1])]
                 return [*rest, (self.sum(halves, array.dims), (own[0], names[0]))]
         return None
@@ -462,16 +460,19 @@ class Arrays:
         """Return factors after a step with ``pairs``, or ``None``: equal numbers mean equal pairs, and a sum is over all."""
         uses = Counter([*labels, *(label for _, own in factors for label in own)])
         for place, (array, own) in enumerate(factors):
+            if array.kind != "pairs":
+                continue
+            number, first, second = own
             rest = [*factors[:place], *factors[place + 1 :]]
-            for other, names in rest if array.kind == "pairs" else ():
-                if other is array and (own[0] == names[0] or own[1:] == names[1:]):
+            for other, names in rest:
+                if other is array and (number == names[0] or own[1:] == names[1:]):
                     equal = [(length, ends) for length, *ends in zip(array.dims, own, names, strict=True) if ends[0] != ends[1]]
                     return [*rest, *((self.identity(length), tuple(ends)) for length, ends in equal)]
-            dims = [(self.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]
-            if array.kind == "pairs" and uses[own[0]] == 1:
-                return [*rest, *dims[1:]]
-            if array.kind == "pairs" and uses[own[1]] == uses[own[2]] == 1:
-                return [*rest, *dims[:1]]
+            ones = [(self.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]
+            if uses[number] == 1:  # it is 1 for one number of each pair, and for one pair of each number
+                return [*rest, *ones[1:]]
+            if uses[first] == uses[second] == 1:
+                return [*rest, *ones[:1]]
         return None
 
     def _without_inverses(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
@@ -480,14 +481,13 @@ class Arrays:
             others = [*factors[:i], *factors[i + 1 :]]
             for side, label in enumerate(own if inverse.kind == "inverse" and own[0] != own[1] else ()):
                 users = [pair for pair in others if label in pair[1]]
-                if label not in labels and len(users) == 1 and len(set(users[0][1])) == 2:
+                if label not in labels and len(users) == 1 and len(set(users[0][1])) == 2:  # a matrix that is multiplied by it
                     ((factor, names),) = users
                     place = names.index(label)
-                    new = tuple(names[1 - place] if one == label else one for one in own)
                     product = self._product_with_inverse(inverse.parts[0], side, factor, place)
                     if product is not None:
-                        others.remove(users[0])
-                        return [*others, (product, new)]
+                        others.remove((factor, names))
+                        return [*others, (product, tuple(names[1 - place] if one == label else one for one in own))]
         return None
 
     def _product_with_inverse(self, matrix: Array, side: int, factor: Array, place: int) -> Array | None:
@@ -501,15 +501,18 @@ class Arrays:
         """
         if factor is matrix and (place != side or factor.symmetric):
             return self.identity(matrix.dims[0])
-        end = matrix.labels[1 - side] if matrix.kind == "contraction" else -1
-        pairs = [pair for pair in matrix.parts if matrix.kind == "contraction" and end in pair[1]]
+        if matrix.kind != "contraction":
+            return None
+        end = matrix.labels[1 - side]
+        pairs = [(part, own) for part, own in matrix.parts if end in own]  # the factors at this end of the matrix
         if len(pairs) != 1 or pairs[0][0] is not factor or factor.dims[0] != factor.dims[1]:
             return None
-        at = pairs[0][1].index(end)
+        ((_, own),) = pairs
+        at = own.index(end)
         if place != at and not factor.symmetric:
             return None
-        ends = tuple(pairs[0][1][1 - at] if label == end else label for label in matrix.labels)
-        rest = [pair for pair in matrix.parts if pair is not pairs[0]]
+        ends = tuple(own[1 - at] if label == end else label for label in matrix.labels)
+        rest = [pair for pair in matrix.parts if pair != pairs[0]]
         return self.inverse(self.contraction(rest, ends, matrix.coefficient))
 
     def _collected(
@@ -536,12 +539,14 @@ class Arrays:
                 result.append((part, own[len(own) - len(part.dims) :]))
         covered = {label for _, own in result for label in own}
         for label in dict.fromkeys([*labels, *(label for _, own in factors for label in own)]):
-            if label not in covered:  # a sum over ones is the length
-                ones = (self.ones(lengths[label]), (label,)) if label in labels else (self.length(lengths[label]), ())
-                if ones[0].kind == "map":
-                    coefficient *= Fraction(ones[0].formula.coefficient)
-                else:
-                    result.append(ones)
+            if label in covered:
+                continue
+            if label in labels:
+                result.append((self.ones(lengths[label]), (label,)))
+            elif (length := self.length(lengths[label])).kind == "map":  # a sum over ones is the length, here a number
+                coefficient *= Fraction(length.formula.coefficient)
+            else:
+                result.append((length, ()))
         return result, coefficient
 
     def _interned(self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]) -> Array:

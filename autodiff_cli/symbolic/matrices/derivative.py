@@ -55,7 +55,7 @@ class Derivative:
             return self.of_leaves[array]
         rules = {"product": self._of_product, "inverse": self._of_inverse, "determinant": self._of_determinant}
         rules["cholesky"] = self._of_cholesky
-        if array.kind in rules and not self.arrays.is_zero(inner[array.parts[0]]):
+        if array.kind in rules and not self.arrays.is_zero(inner[array.parts[0]]):  # of the only argument
             return rules[array.kind](array, inner[array.parts[0]])
         terms: list[Array] = []
         if array.kind == "sum":
@@ -75,6 +75,7 @@ class Derivative:
             slope_map = arrays.map(slope, arrays.broadcast(atom.dims for atom in arrays.atoms(slope)))
             factors = [(slope_map, arrays.aligned(slope_map, own, array.dims))]
             factors.append((inner[atom], arrays.aligned(atom, own, array.dims) + wrt))
+            # The ones have the dimensions to which the others are broadcast.
             factors += [(arrays.ones(length), (label,)) for length, label in zip(array.dims, own, strict=True)]
             terms.append(arrays.contraction(factors, own + wrt))
         return terms

@@ -117,12 +117,13 @@ def _largest_error(
         try:
             computed = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
             expected = numbers_of_engine(expression, term, values)
-            is_inside = np.isfinite(_value(expression, values)).all()
+            is_inside = np.isfinite(_value(expression, values)).all() and np.isfinite(expected).all()
             nearby = numbers_of_engine(expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
         except AutodiffError:
             continue
         size = max(np.abs(expected).max(initial=0.0), _SMALLEST)
-        if is_inside and np.isfinite(expected).all() and np.abs(nearby - expected).max(initial=0.0) <= _LARGEST_ERROR * size:
+        is_certain = is_inside and np.abs(nearby - expected).max(initial=0.0) <= _LARGEST_ERROR * size
+        if is_certain:
             difference = np.abs(computed - expected).max(initial=0.0) if computed.shape == expected.shape else math.inf
             errors.append(float(difference / size))
         if errors and (errors[-1] > _LARGEST_ERROR or len(errors) == _AGREEING):
@@ -149,8 +150,8 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
         return np.asarray(_value(expression, values), dtype=np.float64)
     at = {name: values[name] for name in dict.fromkeys(term)}
     const = {name: value for name, value in values.items() if name not in at}
-    content = (jacobian if len(term) == 1 else hessian)(expression, at=at, const=const).to_dict()
-    block = content["jacobian" if len(term) == 1 else "hessian"]
+    kind, function = ("jacobian", jacobian) if len(term) == 1 else ("hessian", hessian)
+    block = function(expression, at=at, const=const).to_dict()[kind]
     for name in term:
         block = block[name]
     return np.asarray(block, dtype=np.float64)

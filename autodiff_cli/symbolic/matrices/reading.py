@@ -23,7 +23,7 @@ from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.symbolic.from_trace import formulas
-from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Factor, Labels, Length, length_product
+from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Factor, Length, length_product
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _Dimension: TypeAlias = tuple[int, Length]  # its label and its length
@@ -226,17 +226,18 @@ class Reader(Evaluator):
 
     def selected(self, array: Array, keys: Sequence[Any]) -> Array:
         """Return elements of an array: keys are integers, slices, one list of places, ``None`` for a new dimension, or ``...``."""
-        labels, factors, result, place = self.arrays.labels(array), list[tuple[Array, Labels]](), list[int](), 0
-        rest = len(labels) - sum(key is not None and key is not ... for key in keys)
+        labels, factors, result = self.arrays.labels(array), list[Factor](), list[int]()
+        rest = len(labels) - sum(key is not None and key is not ... for key in keys)  # the dimensions for which ``...`` stands
         if rest < 0 or sum(isinstance(key, np.ndarray) for key in keys) > 1:
             raise ShapeError(f"{len(keys)} indices for {len(labels)} dimensions", hint="use slices, or one list of places")
+        dimensions = iter(zip(labels, array.dims, strict=True))
         for key in [one for part in keys for one in ([slice(None)] * rest if part is ... else [part])]:
             (new,) = self.arrays.new_labels(1)
             if key is None:
                 factors.append((self.arrays.ones(1), (new,)))
                 result.append(new)
                 continue
-            label, length, place = labels[place], array.dims[place], place + 1
+            label, length = next(dimensions)
             if isinstance(key, slice) and key == slice(None):
                 result.append(label)
             elif isinstance(key, int):
@@ -247,7 +248,7 @@ class Reader(Evaluator):
                 result.append(new)
             else:
                 raise NotRecordable("an index that depends on values has no formula", hint=f"multiply by a mask, or {_HINT}")
-        return self.arrays.contraction([(array, labels), *factors], (*result, *labels[place:]))
+        return self.arrays.contraction([(array, labels), *factors], (*result, *(label for label, _ in dimensions)))
 
     def places(self, array: Array, dim: Any) -> list[int]:
         """Return the dimensions over which a function works, counted from 0; all for ``none``."""
@@ -287,23 +288,24 @@ class Reader(Evaluator):
         before = list(zip(labels, array.dims, strict=True))
         after = list(zip(result, dims, strict=True))
         factors: list[Factor] = [(array, labels)]
-        while before or after:
+        while before or after:  # a place of the old dimensions is the place of the new ones with the same number
             old, new = _shortest_equal(before, after)
-            ends = (self._numbered(old, factors), self._numbered(new, factors))
+            ends = (self._number_places(old, factors), self._number_places(new, factors))
             factors.append((self.arrays.identity(length_product(length for _, length in old)), ends))
             del before[: len(old)], after[: len(new)]
         return self.arrays.contraction(factors, result)
 
-    def _numbered(self, dims: Sequence[_Dimension], factors: list[Factor]) -> int:
-        """Return the label of the number of a place in several dimensions, and add the factors that number the places."""
+    def _number_places(self, dims: Sequence[_Dimension], factors: list[Factor]) -> int:
+        """Add the factors that number the places of several dimensions, and return the label of the number."""
         if not dims:  # a number has one place
-            factors.append((self.arrays.ones(1), self.arrays.new_labels(1)))
-            return factors[-1][1][0]
+            (label,) = self.arrays.new_labels(1)
+            factors.append((self.arrays.ones(1), (label,)))
+            return label
         label, length = dims[0]
-        for other, more in dims[1:]:
-            pairs, (new,) = self.arrays.pairs(length, more), self.arrays.new_labels(1)
-            factors.append((pairs, (new, label, other)))
-            label, length = new, pairs.dims[0]
+        for other_label, other_length in dims[1:]:
+            pairs, (number,) = self.arrays.pairs(length, other_length), self.arrays.new_labels(1)
+            factors.append((pairs, (number, label, other_label)))
+            label, length = number, pairs.dims[0]
         return label
 
     # Products and sums
@@ -328,7 +330,7 @@ class Reader(Evaluator):
             raise ShapeError(
                 "@ takes vectors and matrices", hint=f"add {setting('shape', 'x=n')}, or use * to multiply by a number"
             )
-        first, second = "ij"[-len(left.dims) :], "jk"[: len(right.dims)]
+        first, second = "ij"[-len(left.dims) :], "jk"[: len(right.dims)]  # j is summed over
         return self.einsum(f"{first},{second}->{(first + second).replace('j', '')}", left, right)
 
     def kronecker(self, left: Array, right: Array) -> Array:
@@ -337,15 +339,17 @@ class Reader(Evaluator):
             raise ShapeError("kron takes arrays with equal numbers of dimensions", hint="use unsqueeze to add a dimension")
         factors = [(array, self.arrays.labels(array)) for array in (left, right)]
         pairs = zip(*(zip(labels, array.dims, strict=True) for array, labels in factors), strict=True)
-        result = tuple(self._numbered(pair, factors) for pair in pairs)
+        result = tuple(self._number_places(pair, factors) for pair in pairs)
         return self.arrays.contraction(factors, result)
 
     def total(self, array: Array, dim: Any = None, keepdim: bool = False) -> Array:
         """Return the sum over dimensions, or over all; with ``keepdim``, they keep the length 1."""
         labels, over = self.arrays.labels(array), self.places(array, dim)
-        ones = {place: self.arrays.new_labels(1) for place in over} if keepdim else {}
-        result = [ones[i][0] if i in ones else label for i, label in enumerate(labels) if keepdim or i not in over]
-        return self.arrays.contraction([(array, labels), *((self.arrays.ones(1), new) for new in ones.values())], tuple(result))
+        if not keepdim:
+            return self.arrays.contraction([(array, labels)], tuple(label for i, label in enumerate(labels) if i not in over))
+        new = {place: self.arrays.new_labels(1) for place in over}
+        result = [new[place][0] if place in new else label for place, label in enumerate(labels)]
+        return self.arrays.contraction([(array, labels), *((self.arrays.ones(1), own) for own in new.values())], tuple(result))
 
     def mean(self, array: Array, dim: Any, keepdim: bool) -> Array:
         """Return the mean over dimensions, or over all."""
@@ -364,7 +368,7 @@ class Reader(Evaluator):
         order = 2 if p in ("fro", None) else p
         is_finite = isinstance(order, (int, float)) and np.isfinite(order)
         exponent = Fraction(order).limit_denominator() if is_finite else Fraction(0)
-        if not exponent:
+        if not exponent:  # also for the order 0, which counts elements
             raise NotRecordable("only norms with a finite exponent have a formula", hint=_HINT)
         elements = array if exponent == 2 else self.arrays.map(self.arrays.algebra.call("abs", array.formula), array.dims)
         return self.power(self.total(self.power(elements, exponent), dim, keepdim), 1 / exponent)
@@ -432,13 +436,13 @@ def _count(length: Length, key: slice) -> Length:
         return length_product([len(range(*key.indices(int(length))))])
     start, stop = key.start or 0, key.stop or 0
     if key.step not in (None, 1) or (start < 0 < stop):
-        raise NotRecordable(
-            "the length of this slice is not known", hint=f"give numbers as lengths, as in {setting('shape', 'x=9')}"
-        )
+        hint = f"give numbers as lengths, as in {setting('shape', 'x=9')}"
+        raise NotRecordable("the length of this slice is not known", hint=hint)
     if start < 0 or (key.stop is not None and stop > 0):
         return length_product([stop - start])  # 3 for 2:5 and for -3:
-    name, _, less = str(length).partition("-")
-    return f"{name}-{int(less or 0) + start - stop}" if start - stop or less else length  # n-2 for 1:-1
+    name, _, subtracted = str(length).partition("-")
+    missing = int(subtracted or 0) + start - stop  # 2 for 1:-1
+    return f"{name}-{missing}" if missing else length
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {

@@ -19,7 +19,12 @@ from autodiff_cli.symbolic.to_tree import expression_tree, with_names_replaced
 _ONE, _TWO = Fraction(1), Fraction(2)
 _CALLS = {"inverse": "inv", "determinant": "det", "product": "prod", "cholesky": "cholesky"}
 _ARRAYS = ("eye", "ones", "zeros")
+"""The functions of numbers whose values are arrays."""
 _NUMBERS = ("sum", "mean", "prod", "norm", "det", "logdet", "trace", "logsumexp")
+
+
+_ALL = new_tree("slice", new_token("COLON", ":"))
+"""The index of all places of a dimension."""
 
 
 class _Piece(NamedTuple):
@@ -109,7 +114,7 @@ class Writer:
     def _sum_tree(self, terms: Sequence[Array]) -> Syntax:
         """Return the expression of a sum of arrays."""
         shorter = [self.arrays.without_leading_ones(term) for term in terms]
-        if any(one is other for one, other in zip(terms, shorter, strict=True)):  # it has all dimensions: the others broadcast
+        if any(after is before for before, after in zip(terms, shorter, strict=True)):  # it has all dimensions: others broadcast
             terms = shorter
         return self.formula_tree(self._common_products([self._term(term) for term in terms]))
 
@@ -147,21 +152,19 @@ class Writer:
         if ratio == -1 and scale.coefficient < 0:
             return self._joined(second, first)
         chains = [_chain(left), _chain(right)]
-        shared = [0, 0]  # the numbers of equal factors at the beginning and at the end
-        for side in (0, 1):
-            for pair in zip(*(chain[::-1] if side else chain for chain in chains), strict=False):
-                if unparse(pair[0]) != unparse(pair[1]) or sum(shared) + 1 >= min(map(len, chains)):
-                    break
-                shared[side] += 1
-        if any(map(_is_grouped, (left, right))) and max(map(len, chains)) > sum(shared) + 1:
-            shared[1] = 0  # a vector at the end is multiplied first
-        if not sum(shared):
+        is_grouped = _is_grouped(left) or _is_grouped(right)
+        at_start, at_end = _numbers_of_equal_ends(*chains)
+        if is_grouped and max(map(len, chains)) > at_start + at_end + 1:
+            at_end = 0  # a vector at the end is multiplied first
+        if not at_start + at_end:
             return None
-        before, after = chains[0][: shared[0]], chains[0][len(chains[0]) - shared[1] :]
-        is_last = not after and left.kind == "matmul" and any(_is_grouped(tree) for tree in (left, right))
-        middle = [_multiplied(chain[shared[0] : len(chain) - shared[1]], is_last) for chain in chains]
-        pairs = [(self.symbol(tree), times) for tree, times in zip(middle, (_ONE, Fraction(ratio)), strict=True)]
-        number, total = self.without_number(self._common_products([self.algebra.product([(tree, _ONE)], n) for tree, n in pairs]))
+        before, after = chains[0][:at_start], chains[0][len(chains[0]) - at_end :]
+        from_end = not after and left.kind == "matmul" and is_grouped
+        middle = [self.symbol(_multiplied(chain[at_start : len(chain) - at_end], from_end)) for chain in chains]
+        terms = [
+            self.algebra.product([(factor, _ONE)], times) for factor, times in zip(middle, (_ONE, Fraction(ratio)), strict=True)
+        ]
+        number, total = self.without_number(self._common_products(terms))
         inside = self.formula_tree(total)
         if left.kind == "call":
             tree = call_tree("outer", *before, inside, *after)
@@ -213,12 +216,11 @@ class Writer:
         is_negative = first.kind == "neg"
         factors = [first.children[0] if is_negative else first, *rest]
         products = [results[factor] for factor in factors if results[factor].kind == "matmul"]
-        others = [results[factor] for factor in factors if results[factor].kind != "matmul"]
-        if len(products) == 1 and all(factor in numbers for factor in factors if results[factor].kind != "matmul"):
-            return _with_first_scaled(products[0], others, is_negative)
-        simple = [results[factor] for factor in factors if factor in numbers and not _is_call(factor, "exp")]
-        others = [factor for factor in others if factor in simple] + [factor for factor in others if factor not in simple]
-        return _times([*others, *products], is_negative)
+        others = [factor for factor in factors if results[factor].kind != "matmul"]
+        if len(products) == 1 and all(factor in numbers for factor in others):
+            return _with_first_scaled(products[0], [results[factor] for factor in others], is_negative)
+        others.sort(key=lambda factor: factor not in numbers or _is_call(factor, "exp"))  # simple numbers come first
+        return _times([*(results[factor] for factor in others), *products], is_negative)
 
     def _is_number(self, tree: Syntax, numbers: set[Syntax]) -> bool:
         """Return whether an expression is surely a number and not an array, given those of its parts that are."""
@@ -259,10 +261,11 @@ class Writer:
         if array.kind == "determinant":
             return self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
         inner, own = self.argument_of_sum(array, "exp")
-        over = [] if own is None else [i for i, label in enumerate(own) if label not in array.labels]
-        if inner is None or len(over) != 1:
+        places = [] if own is None else [i for i, label in enumerate(own) if label not in array.labels]
+        if inner is None or len(places) != 1:
             return None
-        return self.symbol(call_tree("logsumexp", self.formula_tree(inner), *([number_tree(str(over[0]))] if array.dims else [])))
+        dim = [number_tree(str(places[0]))] if array.dims else []  # a vector has only one
+        return self.symbol(call_tree("logsumexp", self.formula_tree(inner), *dim))
 
     def _norm(self, base: Formula, exponent: Exponent, done: Mapping[Formula, Formula]) -> tuple[Formula, Exponent]:
         """Return a factor of a product with other formulas in place of its parts: a root of a sum of squares is a norm."""
@@ -270,19 +273,21 @@ class Writer:
         inner = None if total is None or total.labels else self.argument_of_sum(total, "square")[0]
         if inner is not None and isinstance(exponent, Fraction) and (exponent.denominator == 2 or abs(exponent) > 1):
             return self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent
-        return done.get(base, base), self.algebra.exponent(done[exponent]) if isinstance(exponent, Formula) else exponent
+        exponent = self.algebra.exponent(done[exponent]) if isinstance(exponent, Formula) else exponent
+        return done.get(base, base), exponent
 
     def _with_softmax(self, factors: Sequence[tuple[Formula, Exponent]]) -> list[tuple[Formula, Exponent]]:
-        """Replace an exponential and the sum of its elements, which divides it."""
+        """Replace an exponential and the sum of its elements, which divides it, by a softmax."""
         exponents = dict(factors)
-        for below, power in factors:
-            total = self.arrays.of_symbol.get(below)
+        for divisor, power in factors:
+            total = self.arrays.of_symbol.get(divisor)
             inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
             if inner is None or not isinstance(power, Fraction) or power > 0:
                 continue
-            if exponents.get(self.algebra.call("exp", inner)) == 1:
-                del exponents[self.algebra.call("exp", inner)]
-                exponents |= {self.symbol(call_tree("softmax", self.formula_tree(inner))): _ONE, below: power + 1}
+            exponential = self.algebra.call("exp", inner)
+            if exponents.get(exponential) == 1:
+                del exponents[exponential]
+                exponents |= {self.symbol(call_tree("softmax", self.formula_tree(inner))): _ONE, divisor: power + 1}
         return list(exponents.items())
 
     def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
@@ -330,27 +335,30 @@ class _Contraction:
 
     def _with_softmax(self, factors: Sequence[tuple[Array, Labels]]) -> list[tuple[Array, Labels]]:
         """Return factors with ``softmax(x)`` in place of ``exp(x)/sum(exp(x))``, also along a dimension of a matrix."""
-        result = list(factors)
         for place, (factor, labels) in enumerate(factors):
-            for below, others in factors if factor.formula.is_call("exp") else ():
-                base, exponent = factors_of(below.formula)[0]
-                total = self.arrays.of_symbol.get(base)
-                argument, own = (None, None) if total is None else self.writer.argument_of_sum(total, "exp")
-                over = [i for i, label in enumerate(labels) if label not in others]
-                if argument is not factor.formula.parts[0] or not isinstance(exponent, Fraction) or exponent >= 0:
+            for divisor, own in factors if factor.formula.is_call("exp") else ():
+                base, exponent = factors_of(divisor.formula)[0]
+                (argument,), over = factor.formula.parts, [i for i, label in enumerate(labels) if label not in own]
+                if not isinstance(exponent, Fraction) or exponent >= 0 or over != self._places_of_sum(base, argument):
                     continue
-                if total is None or own is None or len(over) != 1:
-                    continue
-                if next(i for i, label in enumerate(own) if label not in total.labels) != over[0]:  # a sum over another dimension
-                    continue
-                call = call_tree("softmax", self._tree(argument), *([number_tree(str(over[0]))] if len(labels) > 1 else []))
-                symbol = self.writer.symbol(call)
+                dim = [number_tree(str(over[0]))] if len(labels) > 1 else []
+                symbol = self.writer.symbol(call_tree("softmax", self._tree(argument), *dim))
+                result = list(factors)
                 result[place] = (Array("map", factor.dims, symbol, symbol), labels)
-                result.remove((below, others))
+                result.remove((divisor, own))
                 if exponent != -1:
-                    result.append((self.arrays.map(self.algebra.product([(base, exponent + 1)]), below.dims), others))
+                    result.append((self.arrays.map(self.algebra.product([(base, exponent + 1)]), divisor.dims), own))
                 return self._with_softmax(result)
-        return result
+        return list(factors)
+
+    def _places_of_sum(self, base: Formula, argument: Formula) -> list[int] | None:
+        """Return the dimension over which ``base`` sums ``exp(argument)``; ``None`` if it is not such a sum over one dimension."""
+        total = self.arrays.of_symbol.get(base)
+        inner, own = (None, None) if total is None else self.writer.argument_of_sum(total, "exp")
+        if total is None or own is None or inner is not argument:
+            return None
+        places = [i for i, label in enumerate(own) if label not in total.labels]
+        return places if len(places) == 1 else None
 
     def _uses(self, label: int) -> int:
         """Return the number of pieces that have a label, and 1 more if the result has it."""
@@ -393,7 +401,7 @@ class _Contraction:
     def _kronecker(self) -> bool:
         """Write numbered pairs of vectors, or of rows and of columns of matrices, as a Kronecker product."""
         pairs = self._pairs()
-        for numbers in [(one,) for one in pairs] + list(permutations(pairs, 2)):
+        for numbers in [(one,) for one in pairs] + list(permutations(pairs, 2)):  # of vectors, or of matrices
             sides = [tuple(piece.labels[side] for piece in numbers) for side in (1, 2)]
             operands = [piece for side in sides for piece in self.pieces if piece.labels == side]
             if len(operands) == 2 and all(map(self._is_inner, (*sides[0], *sides[1]))):
@@ -404,18 +412,19 @@ class _Contraction:
     def _reshape(self, most: int = 2) -> bool:
         """Write a factor of which pairs split or join dimensions in another shape, of at most ``most`` dimensions."""
         for pairs in self._pairs():
-            number, *both = pairs.labels
+            number, pair = pairs.labels[:1], pairs.labels[1:]
             for piece in self.pieces:
-                is_swapped = piece.labels == tuple(both[::-1])
-                before = tuple(both) if is_swapped else piece.labels
-                old, new = ([number], both) if number in before else (both, [number])
+                is_transposed = piece.labels == pair[::-1]
+                before = pair if is_transposed else piece.labels
+                old, new = (number, pair) if number[0] in before else (pair, number)
                 place = before.index(old[0]) if old[0] in before else 0
-                if piece is pairs or [*before[place : place + len(old)]] != old or not all(map(self._is_inner, old)):
+                end = place + len(old)
+                if piece is pairs or before[place:end] != old or not all(map(self._is_inner, old)):
                     continue
-                labels = (*before[:place], *new, *before[place + len(old) :])
+                labels = (*before[:place], *new, *before[end:])
                 if len(labels) > most:
                     continue
-                tree = self._tree(self._transposed(piece.formula) if is_swapped else piece.formula)
+                tree = self._tree(self._transposed(piece.formula) if is_transposed else piece.formula)
                 tree = self.writer.reshaped(tree, [self.lengths[label] for label in labels])
                 return self._replace([pairs, piece], self.writer.symbol(tree), labels)
         return False
@@ -423,18 +432,17 @@ class _Contraction:
     def _select(self) -> bool:
         """Write products of rows of an identity matrix as indices, ``A[:, 0]``, and those of a triangle as cumulative sums."""
         for rows, other in permutations(self.pieces, 2):
-            array = self.arrays.of_symbol.get(rows.formula)
-            if array is None or array.kind not in ("rows", "triangle") or not self._is_inner(rows.labels[-1]):
+            array, label = self.arrays.of_symbol.get(rows.formula), rows.labels[-1]
+            if array is None or array.kind not in ("rows", "triangle"):
                 continue
-            if rows.labels[-1] not in other.labels or other.labels.count(rows.labels[-1]) > 1:
+            if not self._is_inner(label) or other.labels.count(label) != 1:
                 continue
-            place = other.labels.index(rows.labels[-1])
+            place = other.labels.index(label)
             labels = other.labels[:place] + rows.labels[:-1] + other.labels[place + 1 :]
             if array.kind == "triangle":
                 tree = call_tree("cumsum", self._tree(other.formula), number_tree(str(place)))
             else:
-                whole = [new_tree("slice", new_token("COLON", ":")) for _ in range(place)]
-                tree = index_tree(self._tree(other.formula), *whole, subscript(array))
+                tree = index_tree(self._tree(other.formula), *[_ALL] * place, subscript(array))
             return self._replace([rows, other], self.writer.symbol(tree), labels)
         return False
 
@@ -443,7 +451,7 @@ class _Contraction:
         for first, second in combinations(self.pieces, 2):
             if sorted(first.labels) != sorted(second.labels) or len(set(first.labels)) < len(first.labels):
                 continue
-            if first.labels != second.labels and len(first.labels) > 2:
+            if first.labels != second.labels and len(first.labels) > 2:  # only a matrix has a transpose
                 continue
             inner = [label for label in first.labels if self._is_inner(label)]
             if inner and (len(inner) < len(first.labels) or len(inner) == 1):  # this is a product of matrices or vectors
@@ -526,7 +534,7 @@ class _Contraction:
     def _scale(self) -> bool:
         """Multiply the rows or the columns of a matrix by a vector."""
         pairs = list(permutations(self.pieces, 2))
-        for vector, matrix in sorted(pairs, key=lambda pair: -self._last(pair[1])):  # matrices at the end of the result first
+        for vector, matrix in sorted(pairs, key=lambda pair: -self._last_place(pair[1])):  # those at the end of the result first
             if len(vector.labels) != 1 or len(matrix.labels) != 2 or vector.labels[0] not in matrix.labels:
                 continue
             array = self.arrays.of_symbol.get(matrix.formula)
@@ -534,7 +542,7 @@ class _Contraction:
                 return self._replace([vector, matrix], self._call("diag", vector.formula), matrix.labels)
             tree = self._tree(vector.formula)
             if matrix.labels[0] == vector.labels[0]:
-                tree = index_tree(tree, new_tree("slice", new_token("COLON", ":")), new_tree("none"))
+                tree = index_tree(tree, _ALL, new_tree("none"))
                 if array is not None:
                     scaled = self.writer.symbol(new_tree("mul", tree, self._tree(matrix.formula)))
                     return self._replace([vector, matrix], scaled, matrix.labels)
@@ -542,7 +550,7 @@ class _Contraction:
             return self._replace([vector, matrix], product, matrix.labels)
         return False
 
-    def _last(self, piece: _Piece) -> int:
+    def _last_place(self, piece: _Piece) -> int:
         """Return the last place of the labels of a piece in the result, -1 if the result has none of them."""
         return max([self.labels.index(label) for label in piece.labels if label in self.labels], default=-1)
 
@@ -553,7 +561,7 @@ class _Contraction:
                 if self.labels.index(first.labels[0]) > self.labels.index(second.labels[0]):
                     first, second = second, first
                 if self.lengths[second.labels[0]] == 1 and second.formula is self.arrays.ones(1).formula:
-                    tree = index_tree(self._tree(first.formula), new_tree("slice", new_token("COLON", ":")), new_tree("none"))
+                    tree = index_tree(self._tree(first.formula), _ALL, new_tree("none"))
                     return self._replace([first, second], self.writer.symbol(tree), first.labels + second.labels)
                 arrays = [self.arrays.of_symbol.get(piece.formula) for piece in (first, second)]
                 if all(array is not None and array.kind == "ones" for array in arrays):
@@ -598,6 +606,17 @@ def _chain(product: Syntax) -> list[Syntax]:
         else:
             factors.append(factor)
     return factors
+
+
+def _numbers_of_equal_ends(first: Sequence[Syntax], second: Sequence[Syntax]) -> tuple[int, int]:
+    """Return how many factors two products share at their beginning and at their end, at most all but one of the shorter."""
+    most, numbers = min(len(first), len(second)) - 1, [0, 0]
+    for side, (left, right) in enumerate(((first, second), (first[::-1], second[::-1]))):
+        for factor, other in zip(left, right, strict=False):
+            if unparse(factor) != unparse(other) or sum(numbers) >= most:
+                break
+            numbers[side] += 1
+    return numbers[0], numbers[1]
 
 
 def _is_grouped(product: Syntax) -> bool:
