@@ -19,10 +19,8 @@ _MOST_DENOMINATOR, _MOST_ARGUMENT = 360, 1_000
 """The largest denominator of a simple fraction, and the largest integer whose root or logarithm is recognized."""
 _MOST_SQUARE = 1_000_000
 """The largest number that is searched for square factors; the search takes as many steps as the square root of the number."""
-_MOST_BITS = 256
-"""The largest size of a fraction; a power that is rounded to it has at most 16 times as many bits."""
-_ADJACENT = 4.5e-16
-"""The relative distance within which two floats are equal or adjacent."""
+_MOST_BITS = 256  # the largest size of a fraction; a power that is rounded to it has at most 16 times as many bits
+_ADJACENT = 4.5e-16  # the relative distance within which two floats are equal or adjacent
 
 
 def exact(value: float) -> Coefficient:

@@ -47,8 +47,7 @@ Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]] | float
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """The limits on the order and the size of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
 
-_POINTS = 32
-"""The number of points at which a short form must have the values of the formula that it replaces."""
+_POINTS = 32  # the number of points at which a short form must have the values of the formula that it replaces
 
 _ARRAYS = f"use diff with {setting('shape', 'x=n')} for vectors, or grad and jacobian for numbers"
 _HINTS = {name: f"list the elements, as in {name}([x1, x2]), or " for name in ("sum", "prod", "mean")}
@@ -146,13 +145,12 @@ def formula_values(tree: Syntax, at: Mapping[str, Value]) -> Array:
 
 
 def _values_at_points(tree: Syntax, names: Sequence[str], points: Matrix) -> Array:
-    """Return the values of a formula at points, the columns of an array; nan where an equation inside it has no root."""
+    """Return the values of a formula at points, the columns of an array, one by one if an equation has no root, which is nan."""
     try:
         return formula_values(tree, dict(zip(names, points, strict=True)))
     except NoValue:
         if points.shape[1] == 1:
             return np.full(1, np.nan)
-        # Some points have no root: evaluate one point after the other.
         return np.concatenate([np.ravel(_values_at_points(tree, names, point[:, None])) for point in points.T])
 
 
@@ -238,10 +236,7 @@ def _scalar_derivatives(
     simplify: bool,
     forms: type[ShortForms],
 ) -> Derivatives:
-    """Return the derivatives of an expression of numbers; ``diff`` describes the arguments, and ``by`` is its ``wrt``.
-
-    The short form replaces the accurate one if it is checked to have the same values.
-    """
+    """Return the derivatives of an expression of numbers; ``diff`` describes the arguments, of which ``by`` is its ``wrt``."""
     point = None if at is None else _point(names, at)
     algebra = Algebra(in_written_order(names, parse(expression)))
     try:
@@ -260,8 +255,8 @@ def _scalar_derivatives(
         from autodiff_cli.symbolic.sympy_bridge import simplified
 
         short = simplified(algebra, short)
-    other_trees = {term: to_tree(formula, names) for term, formula in short.items() if formula is not accurate[term]}
-    checked = {term: tree for term, tree in other_trees.items() if _agree(tree, accurate_trees[term], names)}
+    short_trees = {term: to_tree(formula, names) for term, formula in short.items() if formula is not accurate[term]}
+    checked = {term: tree for term, tree in short_trees.items() if _agree(tree, accurate_trees[term], names)}
     return Derivatives(expression, order, accurate_trees | checked, point, values)
 
 

@@ -12,8 +12,7 @@ from autodiff_cli.symbolic.constants import Coefficient
 
 NOWHERE = 10**9
 """The value of ``Formula.place`` for a formula without variables."""
-_MOST_SIZE = 10**9
-"""The largest value of ``Formula.size``, whose exact value may have thousands of digits if parts are shared."""
+_MOST_SIZE = 10**9  # the largest value of ``Formula.size``, whose exact value may have thousands of digits if parts are shared
 DEFINED = "defined"
 """The name of a call of the primitive that is its first part, which writes itself."""
 

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from autodiff_cli.symbolic.steps import Derivation
 
 _SUMS, _SCALES = ("add", "sub", "neg"), ("mul", "div", "neg", "matmul")
-_TAKE_MULTIPLES = (*_SUMS, *_SCALES, "where")
-"""The operations that take a multiple of a variable as it is: ``u + 2*x`` is one part."""
+_TAKE_MULTIPLES = (*_SUMS, *_SCALES, "where")  # the operations that take a multiple of a variable as it is: ``u + 2*x`` is one part
 _CONDITIONS = (*COMPARISONS, *LOGIC)
-_TRIVIAL = ("", *_CONDITIONS)
-"""The operations that are written inside of others, such as ``X.T`` and ``x > 0``."""
+_TRIVIAL = ("", *_CONDITIONS)  # the operations that are written inside of others, such as ``X.T`` and ``x > 0``
 _RULES = {
     **dict.fromkeys(_SUMS, "sum rule"),
     **dict.fromkeys(("mul", "matmul"), "product rule"),

@@ -25,8 +25,7 @@ Polynomial: TypeAlias = dict[Monomial, Fraction]
 
 MOST_TERMS = 80
 """The largest number of terms of a polynomial."""
-_MOST_POWER = 12
-"""The largest exponent of a sum that is multiplied out."""
+_MOST_POWER = 12  # the largest exponent of a sum that is multiplied out
 
 
 class TooLong(Exception):
@@ -95,11 +94,7 @@ class Polynomials:
     # Polynomials
 
     def expanded(self, formula: Formula) -> Polynomial:
-        """Return a formula as a polynomial, in which products and powers of sums are multiplied out.
-
-        Raises:
-            TooLong: if the polynomial has more than 80 terms.
-        """
+        """Return a formula as a polynomial, with products and powers of sums multiplied out; more than 80 terms are ``TooLong``."""
         if formula.kind == "sum":
             result: Polynomial = {}
             for term, count in formula.parts:
@@ -177,22 +172,14 @@ def monomial(exponents: Mapping[Formula, Fraction]) -> Monomial:
 
 
 def finite(value: Coefficient) -> Fraction:
-    """Return a coefficient that is a fraction.
-
-    Raises:
-        TooLong: if the coefficient is infinite or nan.
-    """
+    """Return a coefficient that is a fraction; raise ``TooLong`` if it is infinite or nan."""
     if not isinstance(value, Fraction):
         raise TooLong
     return value
 
 
 def add(polynomial: Polynomial, other: Polynomial, times: Fraction) -> None:
-    """Add a multiple of another polynomial to a polynomial, in place.
-
-    Raises:
-        TooLong: if the polynomial has more than 80 terms.
-    """
+    """Add a multiple of another polynomial to a polynomial, in place; raise ``TooLong`` if it has more than 80 terms."""
     for powers, count in other.items():
         total = polynomial.get(powers, Fraction(0)) + times * count
         if total:

@@ -28,10 +28,8 @@ from autodiff_cli.symbolic.to_tree import in_written_order, with_names
 if TYPE_CHECKING:
     from autodiff_cli.symbolic.differentiate import Derivatives
 
-_PARTS, _RESULTS = "uvwpqrs", "zyf"
-"""The first names of parts, and those of the result, where the program does not use them."""
-_LONGEST = 60
-"""The length of a derivative in the names of parts that is left out, if the names do not make it shorter."""
+_PARTS, _RESULTS = "uvwpqrs", "zyf"  # the first names of parts, and those of the result, where the program does not use them
+_LONGEST = 60  # the length of a derivative in the names of parts that is left out, if the names do not make it shorter
 
 
 class Step(NamedTuple):
@@ -222,13 +220,10 @@ def latex_rows(result: Derivatives) -> str:
 
 
 def _latex_equation(text: str, result: Derivatives, differentials: Mapping[str, str]) -> str:
-    """Return ``u = x**2`` or ``dz/dx = 2*x`` as two columns in LaTeX; a name alone, without a right side, is left out.
-
-    ``differentials`` contains the LaTeX of each differential, by the LaTeX of its name.
-    """
+    """Return ``u = x**2`` or ``dz/dx = 2*x`` as two columns in LaTeX; ``differentials`` has replacements in it, as for ``dx``."""
     statements, end, equation = text.rpartition("; ")
     left, _, right = equation.partition(" = ")
-    if not right:
+    if not right:  # a name alone is left out
         return " &"
 
     def written(tree: Syntax) -> str:

@@ -17,21 +17,17 @@ from autodiff_cli.symbolic.formula import DEFINED, NOWHERE, Exponent, Formula, f
 
 LONG = 240
 """The largest length of a formula whose common parts are written repeatedly instead of assigned to names."""
-_LEAST_GAIN = 4
-"""The number of characters that a name for a common part must save."""
-_NAME, _STATEMENT = 2, 6
-"""The numbers of characters of a name such as ``v1``, and of its statement ``v1 = ...; `` without the part."""
+_LEAST_GAIN = 4  # the number of characters that a name for a common part must save
+_NAME, _STATEMENT = 2, 6  # the numbers of characters of a name such as ``v1``, and of its statement ``v1 = ...; `` without the part
 SHORT = 7
 """The largest length of a common part that is written repeatedly."""
 _PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional", "logical_and", "logical_or")
 _OPERATORS = {**dict.fromkeys(("add", "sub", "mul", "div", "matmul", "attribute", "neg"), 1), "arguments": 2, "pow": 2}
 """The lengths of the characters that nodes write besides their children, without brackets."""
-_NAMED = ("root", "argmin")
-"""The functions whose values have a name wherever they occur in a formula."""
+_NAMED = ("root", "argmin")  # the functions whose values have a name wherever they occur in a formula
 _LETTERS = {"sub": "r", "matmul": "z", "sigmoid": "p", "softmax": "p", "solve": "u"}
 """The usual name of a residual, of a product of matrices, and of the result of some functions."""
-_MOST_EXACT = 10**15
-"""The smallest integer that is rounded to a float."""
+_MOST_EXACT = 10**15  # the smallest integer that is rounded to a float
 
 
 def to_tree(formula: Formula, taken: Iterable[str] = ()) -> Syntax:

@@ -28,22 +28,15 @@ if TYPE_CHECKING:
 
     Box = Sequence[Bounds] | Bounds
 
-_MOST_PIECES = 64
-"""The maximum number of combinations of branches of the functions at a pole or a jump."""
-_OPERATIONS = 20
-"""The typical number of operations of a rule, which decides whether machine code repays the time to compile it."""
+_MOST_PIECES = 64  # the maximum number of combinations of branches of the functions at a pole or a jump
+_OPERATIONS = 20  # the typical number of operations of a rule, which decides whether machine code repays the time to compile it
 _NEAR_0 = 1e-300  # below which numbers are not told from 0
 _TRUE = np.array(True)
 _NOTHING: Mapping[Operand, Interval] = MappingProxyType({})
 
 
 class Enclosure:
-    """Operands of a tape, ready to be enclosed over boxes.
-
-    Args:
-        variables: the instructions of the n variables.
-        results: the operands to enclose.
-    """
+    """Operands of a tape, ``results``, ready to be enclosed over boxes, given the instructions of the n variables."""
 
     def __init__(self, variables: Sequence[Instruction], results: Sequence[Operand]) -> None:
         if variables:
@@ -95,10 +88,7 @@ class Enclosure:
         return all(bool(interval.regular) for interval in self(low, high))
 
     def is_bounded(self, low: Bounds, high: Bounds) -> bool:
-        """Return whether no instruction is unbounded on one box, apart from those that are singular at its corner low or high.
-
-        Instructions without an interval rule do not count.
-        """
+        """Return whether no instruction with a rule is unbounded on one box, apart from those singular at a corner, low or high."""
         known = self._run(low, high)
         with_rule = [op for op, rule, _ in self._calls if rule is not None]
         unbounded = [op for op in with_rule if not known[op].regular and np.isinf(known[op].magnitude)]

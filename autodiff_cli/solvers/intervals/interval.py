@@ -27,8 +27,7 @@ ULPS = 4
 """The assumed maximum error of NumPy's elementary functions, in units in the last place."""
 EVERYWHERE = (-np.inf, np.inf)
 _ULP = float(np.finfo(float).eps)
-_HALF_ULP = _ULP / 2 * (1 + _ULP)
-"""A little more than half a unit in the last place of 1."""
+_HALF_ULP = _ULP / 2 * (1 + _ULP)  # a little more than half a unit in the last place of 1
 _LEAST = float(np.finfo(float).smallest_subnormal)
 _LARGEST = float(np.finfo(float).max)
 

@@ -284,10 +284,7 @@ RULES: dict[str, Rule] = {
 
 
 def pieces(call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
-    """Return the pieces of an interval of a call that is not continuous: one for each whole number in it, or beside a pole.
-
-    There are none if they are too many or unknown.
-    """
+    """Return the pieces of an interval of a call that jumps: for each whole number, or beside a pole; none if many or unknown."""
     first, name = operands[0], call.name
     if name in _REMAINDERS:
         divisor = operands[1] if len(operands) == 2 else point(call.number())

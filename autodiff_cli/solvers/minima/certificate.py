@@ -19,19 +19,12 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
 
-_MOST_WALLS = 10
-"""The maximum number of bounds and constraints with multiplier 0 between which the curvature is examined."""
-_ROUNDINGS = 64
-"""The number of roundings at the size of the terms that a gradient or a constraint may contain."""
+_MOST_WALLS = 10  # the maximum number of bounds and constraints with multiplier 0 between which the curvature is examined
+_ROUNDINGS = 64  # the number of roundings at the size of the terms that a gradient or a constraint may contain
 
 
 class Active(NamedTuple):
-    """The constraints and the bounds that hold with equality.
-
-    Attributes:
-        constraints: the mask of the constraints.
-        fixed: the mask of the variables at a bound.
-    """
+    """The constraints and the bounds that hold with equality: the masks of the constraints and of the variables at a bound."""
 
     constraints: Mask
     fixed: Mask
@@ -113,10 +106,7 @@ def _are_gradients_certain(problem: MinimumProblem, x: Vector, active: Active, e
 
 
 def certify(problem: MinimumProblem, x: Vector, active: Active, typical: Vector) -> Certificate:
-    """Return what is true at a point where constraints and bounds are taken as active.
-
-    A Newton step that is rounding at the typical size of each variable is rounding.
-    """
+    """Return what is true at a point with an active set; a Newton step may be rounding at the typical size of each variable."""
     errors = allowance(problem, x, typical)
     violation = float(np.max(violations(problem, x) - errors, initial=0.0))
     at = _Conditions(problem, x, active, typical)
@@ -319,10 +309,7 @@ def definiteness(eigenvalues: Vector, error: float) -> str:
 
 
 def refine(problem: MinimumProblem, x: Vector, active: Active, most: int = 20) -> Vector:
-    """Return a point that satisfies the first-order conditions better, by at most ``most`` steps of Newton's method from x.
-
-    The active constraints and bounds become equations.
-    """
+    """Return a point where first-order conditions hold better, by at most ``most`` Newton steps with an active set of equations."""
     best, point, normal_only = np.inf, x, x
     free, rows = ~active.fixed, active.constraints
     for _ in range(most):

@@ -23,17 +23,12 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.newton_trust_region import Report
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
-_PARTS = (0.1, 1.0, 0.01, 10.0, 0.0)
-"""The distances from the start, relative to its size, of further starts."""
-_MOST_STEPS, _MOST_RUNS = 300, 4
-"""The maximum number of steps of SLSQP, and of its runs without constraints."""
-_HUGE = 1e100
-"""The number in place of one that is not finite."""
+_PARTS = (0.1, 1.0, 0.01, 10.0, 0.0)  # the distances from the start, relative to its size, of further starts
+_MOST_STEPS, _MOST_RUNS = 300, 4  # the maximum number of steps of SLSQP, and of its runs without constraints
+_HUGE = 1e100  # the number in place of one that is not finite
 _TOLERANCE = 1e-12  # the change of the value, in units of the first gradient, at which SLSQP ends
-_NEAR = 1e-6
-"""The distance from a constraint, relative to the size of the variables, at which it is taken as active at first."""
-_DEEP = 1e12
-"""The depth of a value that is taken as unbounded."""
+_NEAR = 1e-6  # the distance from a constraint, relative to the size of the variables, at which it is taken as active at first
+_DEEP = 1e12  # the depth of a value that is taken as unbounded
 
 
 class Unbounded(Exception):
@@ -105,10 +100,7 @@ def descend_between(problem: MinimumProblem, start: Vector, report: Report) -> D
 
 
 def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:
-    """Return the start, the points of sequential quadratic programming, and its end, on the bounds that are close to it.
-
-    Without constraints, it runs again from its end until the value hardly decreases.
-    """
+    """Return the start, the points of sequential quadratic programming, and its end, on the bounds that are close to it."""
     points = [start]
 
     def accept(x: Vector) -> None:
@@ -122,7 +114,7 @@ def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[
         value = problem.value(start)
         end = _run_slsqp(problem, start, accept)
         start = points[-1]
-        if problem.constraints or not problem.value(start) < value - 1e-3 * abs(value):
+        if problem.constraints or not problem.value(start) < value - 1e-3 * abs(value):  # another run hardly decreases it
             break
     x = end if np.isfinite(end).all() else points[-1]
     for bound in (problem.low, problem.high):

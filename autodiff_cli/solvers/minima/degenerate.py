@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.certificate import Certificate
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
-_HIGHEST = 12
-"""The highest order of derivative that is examined."""
+_HIGHEST = 12  # the highest order of derivative that is examined
 _MOST_DIRECTIONS = 6  # in which values are compared, apart from the diagonals of the first two
-_MOST_ENCLOSED = 12
-"""The maximum number of variables of a Hessian matrix whose rounding errors are enclosed."""
-_DISTANCES = (0.1, 0.01, 0.001)
-"""The distances of the probes from the point, relative to the size of the variables."""
+_MOST_ENCLOSED = 12  # the maximum number of variables of a Hessian matrix whose rounding errors are enclosed
+_DISTANCES = (0.1, 0.01, 0.001)  # the distances of the probes from the point, relative to the size of the variables
 
 
 class Probe(NamedTuple):
@@ -141,10 +138,7 @@ def _moved_along(problem: MinimumProblem, x: Vector, step: Vector, across: Matri
 
 
 def _order_of_minimum(problem: MinimumProblem, x: Vector, size: float) -> int:
-    """Return the order of the first term of the Taylor series, not small at a distance ``size``, if it proves a minimum; else 0.
-
-    It proves a minimum if the order is even and the term is positive.
-    """
+    """Return the order of the first Taylor term that is not small at a distance ``size``, if it is even and rises; else 0."""
     try:
         coefficients = problem.sign * np.ravel(series(problem.system.evaluation(0, x), _HIGHEST))[1:]
     except AutodiffError:
@@ -157,8 +151,7 @@ def _order_of_minimum(problem: MinimumProblem, x: Vector, size: float) -> int:
     return order if order % 2 == 0 and terms[first] > 0 else 0
 
 
-_MOST_STEPS = 300
-"""The maximum number of steps of gradient sampling, each of which needs a few gradients for each variable."""
+_MOST_STEPS = 300  # the maximum number of steps of gradient sampling, each of which needs a few gradients for each variable
 _DECADES = tuple(10.0 ** np.arange(-12.0, 0.0))
 """The distances from a point at which the sides of a kink are looked for, relative to the size of the variable."""
 _MOST_POLISHES = 60  # Newton steps along a kink
@@ -166,10 +159,8 @@ _MOST_VARIABLES = 50
 """The maximum number of variables of a kink that is looked for; one step samples about three gradients for each variable."""
 _RADII = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 """The radii within which gradients are sampled, relative to the sizes of the variables, from the first to the last search."""
-_NEAREST = 1e-14
-"""The radius of the gradients around a point on a kink that determine the slope along it."""
-_ZERO = 1e-5
-"""The norm of a convex combination of gradients, relative to the largest of them, that is taken as zero."""
+_NEAREST = 1e-14  # the radius of the gradients around a point on a kink that determine the slope along it
+_ZERO = 1e-5  # the norm of a convex combination of gradients, relative to the largest of them, that is taken as zero
 
 
 class Kink(NamedTuple):
@@ -239,10 +230,7 @@ def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> K
 
 
 def _polished(problem: MinimumProblem, x: Vector, size: Vector, random: np.random.Generator) -> Vector:
-    """Return a better minimum at a kink: a root of the slope across the kink, and a Newton step along it, in turn.
-
-    It ends when the value rises, or when the Newton step does not shrink.
-    """
+    """Return a better minimum at a kink: a root of the slope across it and a Newton step along it, in turn, while both succeed."""
     last_length = np.inf
     for _ in range(_MOST_POLISHES):
         gradients = np.array(_around(problem, x, size, _RADII[-3], random))

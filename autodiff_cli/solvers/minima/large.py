@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.newton_trust_region import Report
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
-_MEMORY = 20
-"""The number of past steps from which L-BFGS-B estimates the curvature."""
-_TRIALS = 3
-"""The number of neighbouring points that show the rounding errors of a gradient."""
+_MEMORY = 20  # the number of past steps from which L-BFGS-B estimates the curvature
+_TRIALS = 3  # the number of neighbouring points that show the rounding errors of a gradient
 _MOST_RESTARTS, _MOST_CONJUGATE = 100, 1_000
 """The most iterations of the Lanczos method and of conjugate gradients; each is one product with the Hessian."""
-_PARTS = (1.0, 0.25, 0.0625)
-"""The parts of a Newton step that are tried."""
-_DEEP, _FAR = 1e200, 1e20
-"""The depth of a value and the distance of a point that are taken as unbounded."""
+_PARTS = (1.0, 0.25, 0.0625)  # the parts of a Newton step that are tried
+_DEEP, _FAR = 1e200, 1e20  # the depth of a value and the distance of a point that are taken as unbounded
 
 
 def _outward(x: Vector, gradient: Vector, low: Vector, high: Vector) -> Mask:

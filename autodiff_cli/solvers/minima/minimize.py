@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
     from autodiff_cli.solvers.minima.certificate import Certificate
 
-_MOST_NAMED = 5
-"""The maximum number of variables that a note names."""
+_MOST_NAMED = 5  # the maximum number of variables that a note names
 MOST_SECONDS = 4.0
 """The time for the evaluations of a search of up to ``DENSE`` variables."""
 

@@ -19,22 +19,15 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(float).eps)
 DENSE = 200
 """The largest number of variables for which Hessian matrices are built and decomposed."""
-_FAR = 1e20
-"""The distance, relative to the start, at which a point counts as infinitely far away."""
-_DEEP = 1e12
-"""The depth at which the value beside a point that steps cannot leave is that of a pole."""
-_DEEPEST = 1e200
-"""The depth at which a descent ends: ``sinh`` of a value near -100 is bounded, and far below any other."""
+_FAR = 1e20  # the distance, relative to the start, at which a point counts as infinitely far away
+_DEEP = 1e12  # the depth at which the value beside a point that steps cannot leave is that of a pole
+_DEEPEST = 1e200  # the depth at which a descent ends: ``sinh`` of a value near -100 is bounded, and far below any other
 _TOO_GOOD = 2.5
 """A ratio of the decrease to that of the model above which a step has left the surroundings of the point, as over a pole."""
-_LEAST_SCALE = 1e-6
-"""The least unit of a variable, relative to the largest: one with little curvature must not take endless steps."""
-_MOST_SECULAR = 100
-"""The maximum number of trials for the multiplier of a step; bisection alone needs about 60."""
-_SMALLEST = 1e-3 * EPS
-"""The radius, relative to the point, below which no step changes the point."""
-_TINY = 1e-100
-"""The size below which the start of a variable, and the root of a curvature, count as 0."""
+_LEAST_SCALE = 1e-6  # the least unit of a variable, relative to the largest: one with little curvature must not take endless steps
+_MOST_SECULAR = 100  # the maximum number of trials for the multiplier of a step; bisection alone needs about 60
+_SMALLEST = 1e-3 * EPS  # the radius, relative to the point, below which no step changes the point
+_TINY = 1e-100  # the size below which the start of a variable, and the root of a curvature, count as 0
 
 
 class Descent(NamedTuple):
@@ -146,10 +139,7 @@ class TrustRegion:
         return Descent(self.x, "unbounded" if is_pole else ending, self.steps, self.lengths)
 
     def _ratio(self, value: float, gradient: Vector, expected: float, is_full: bool) -> float | None:
-        """Return the decrease at a trial point relative to the expected one; ``None`` if rounding hides any decrease.
-
-        The step ``is_full`` if it reaches the boundary of the trust region.
-        """
+        """Return a decrease relative to the expected one, or ``None`` if rounding hides it; a step to the boundary is full."""
         change = self.value - value
         noise = 8 * EPS * max(abs(self.value), abs(value))
         if expected > noise or abs(change) > 4 * noise:

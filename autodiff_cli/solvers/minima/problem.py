@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Matrix, Vector
     from autodiff_cli.evaluation.evaluation import Value
 
-_GREATER = {">=": 1, ">": 1, "<=": -1, "<": -1}
-"""The sign with which left minus right is not negative, for each inequality."""
+_GREATER = {">=": 1, ">": 1, "<=": -1, "<": -1}  # the sign with which left minus right is not negative, for each inequality
 
 
 class OutOfTime(Exception):
@@ -249,11 +248,7 @@ def _quoted(text: str) -> str:
 
 
 def check_start(problem: MinimumProblem) -> None:
-    """Raise an error unless all functions and their gradients are finite at the start.
-
-    Raises:
-        NotSolved: if a value or a derivative is not finite; the error has the place where it arises.
-    """
+    """Raise ``NotSolved``, with the place where it arises, if a function or its gradient is not finite at the start."""
     value, c = problem.values(problem.start)
     gradient, jacobian = problem.slopes(problem.start)
     functions = np.column_stack([[value, *c], np.vstack([gradient, jacobian])])  # a row is a value and then its gradient

@@ -20,18 +20,13 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Vector
     from autodiff_cli.solvers.minima.problem import MinimumProblem
 
-_MOST_STEPS = 1_000
-"""The largest number of trial steps of a descent."""
-_NEAR = 1e-4
-"""The distance, relative to the size of the variables, by which Newton's method may move the end of a search."""
-_MOST_NEIGHBOURS = 50
-"""The largest number of variables for which the values close to a minimum are compared with it."""
+_MOST_STEPS = 1_000  # the largest number of trial steps of a descent
+_NEAR = 1e-4  # the distance, relative to the size of the variables, by which Newton's method may move the end of a search
+_MOST_NEIGHBOURS = 50  # the largest number of variables for which the values close to a minimum are compared with it
 _SUBNORMAL = float(np.finfo(float).tiny) / EPS
 """The magnitude below which the rounding errors of subnormal numbers are larger than relative rounding errors."""
-_MANY = 20
-"""The number of last steps whose lengths are compared."""
-_MOST_ESCAPES = 20
-"""The largest number of saddle points and inflection points that a search leaves."""
+_MANY = 20  # the number of last steps whose lengths are compared
+_MOST_ESCAPES = 20  # the largest number of saddle points and inflection points that a search leaves
 
 
 class Search:

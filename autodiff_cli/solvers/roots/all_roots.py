@@ -25,20 +25,13 @@ MOST_ROOTS = 500
 """The maximum number of roots."""
 MOST_PLACES = 300
 """The maximum number of places where nothing is proven that are examined."""
-_SAMPLES = 1_500
-"""The number of points at which the signs of an equation without an enclosure are compared."""
-_MOST_GROUPS = 20
-"""The maximum number of groups of intervals in which an equation that may not be continuous is examined."""
-_SECONDS_APART = 0.02
-"""The maximum processor time for one proof that a range beside a multiple root does not contain others."""
-_PIECES = {1: 64, 2: 8, 3: 4}
-"""The number of parts of each side at first, by the number of unknowns; 2 for more unknowns."""
-_PAD = 1e-9
-"""The part of its width by which the box grows to both sides, so that a root on its boundary is inside."""
-_MOST_REFINED = 30
-"""The maximum number of Newton steps to a root that is proven already."""
-_GRID = 200
-"""The approximate number of starts on a grid over the box."""
+_SAMPLES = 1_500  # the number of points at which the signs of an equation without an enclosure are compared
+_MOST_GROUPS = 20  # the maximum number of groups of intervals in which an equation that may not be continuous is examined
+_SECONDS_APART = 0.02  # the maximum processor time for one proof that a range beside a multiple root does not contain others
+_PIECES = {1: 64, 2: 8, 3: 4}  # the number of parts of each side at first, by the number of unknowns; 2 for more unknowns
+_PAD = 1e-9  # the part of its width by which the box grows to both sides, so that a root on its boundary is inside
+_MOST_REFINED = 30  # the maximum number of Newton steps to a root that is proven already
+_GRID = 200  # the approximate number of starts on a grid over the box
 
 
 @dataclass(slots=True)

@@ -82,16 +82,14 @@ def trust_region(walk: Walk, start: Point) -> Point:
     return last
 
 
-_HUGE = 1e100
-"""The number in place of one that is not finite."""
+_HUGE = 1e100  # the number in place of one that is not finite
 MOST_STEPS = 200
 """The maximum number of points of the trust region from one start."""
 MOST_SECONDS = 2.0
 """The processor time for further starts; the first start always gets all of its steps."""
 MOST_STARTS = 30
 """The maximum number of starts of one search."""
-_MOST_NEWTON = 60
-"""The maximum number of shortened Newton steps."""
+_MOST_NEWTON = 60  # the maximum number of shortened Newton steps
 _MOST_SHORTENED = 8  # lengths that are tried for a Newton step
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}
 
@@ -112,10 +110,7 @@ class SearchResult(NamedTuple):
 
 @np.errstate(all="ignore")
 def search(problem: RootProblem, start: Vector, seconds: float = MOST_SECONDS) -> SearchResult:
-    """Return the first root that Newton steps or a trust region reach in time, from n starting values or further ones.
-
-    If none is found, the result is the best point; the first start always gets all of its steps.
-    """
+    """Return the first root that Newton steps or a trust region reach in time, from a start or others; else the best point."""
     walk = Walk(problem, seconds)
     best: SearchResult | None = None
     for number, x in enumerate(starts(start), 1):

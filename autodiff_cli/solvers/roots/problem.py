@@ -28,12 +28,7 @@ _ROUNDINGS = 16  # the assumed number of rounding errors of an equation
 
 
 class Point:
-    """A point with the residuals and their Jacobian matrix, which is computed when it is first read.
-
-    Attributes:
-        x: the n unknowns.
-        f: the m residuals.
-    """
+    """A point x of n unknowns with the m residuals f, and their Jacobian matrix, which is computed when it is first read."""
 
     def __init__(self, system: System, x: Vector) -> None:
         self.x = x

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Value
 
 
-_MOST_PLACES = 5
-"""The maximum number of places that a note lists."""
-_MANY_DIGITS = 14
-"""The number of certain digits from which rounding at a multiple root is not worth a note."""
+_MOST_PLACES = 5  # the maximum number of places that a note lists
+_MANY_DIGITS = 14  # the number of certain digits from which rounding at a multiple root is not worth a note
 
 
 class Root(Solution):
@@ -185,11 +183,8 @@ def _root_notes(search: SearchResult) -> list[Record]:
 
 
 def _convergence_order(lengths: list[float], check: Verification) -> float | None:
-    """Return the order log(c/b)/log(b/a) of the last three steps a, b, c above rounding that shrink fast; ``None`` without such.
-
-    At a multiple root, it is 1: Newton's method converges linearly.
-    """
-    if check.multiplicity > 1:
+    """Return the order log(c/b)/log(b/a) of the last three steps a, b, c above rounding that shrink fast; ``None`` without such."""
+    if check.multiplicity > 1:  # there Newton's method converges linearly
         return 1.0
     rounding = 1e-14 * (norm(check.point.x) or 1.0)
     steps = [length for length in lengths if length > rounding]

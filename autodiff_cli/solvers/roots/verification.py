@@ -32,8 +32,7 @@ SINGULAR = 1e-7
 """The smallest singular value, relative to the largest, of a Jacobian matrix that is not taken for a singular one."""
 _DECADES = range(-16, 17)
 """The exponents of the distances, relative to the magnitude of the root, at which the residuals of a multiple root are examined."""
-_MOST_DIRECTIONS = 8
-"""The maximum number of singular directions in which the residuals are examined."""
+_MOST_DIRECTIONS = 8  # the maximum number of singular directions in which the residuals are examined
 _MOST_BOXES = 4  # each wider than the one before, in which a root is to be proven
 
 
@@ -201,10 +200,7 @@ def krawczyk(problem: RootProblem, point: Point, radius: Vector) -> Vector | Non
 
 
 def _krawczyk_radius(problem: RootProblem, point: Point, basis: Matrix, box: Vector) -> Vector | None:
-    """Return the half-widths of the image of a box around a point under the Krawczyk operator; ``None`` without an enclosure.
-
-    The ``box`` has the half-widths of the box; both are in the basis, whose columns are directions of the unknowns.
-    """
+    """Return the half-widths of the Krawczyk image of a box, ``None`` without an enclosure; those of both are in the basis."""
     enclosure, slopes = problem.system.enclosure, problem.system.slopes
     radius = np.abs(basis) @ box
     low, high = np.nextafter(point.x - radius, -np.inf), np.nextafter(point.x + radius, np.inf)
@@ -303,10 +299,8 @@ def _growth(problem: RootProblem, point: Point, step: Vector) -> int:
     return max(round(ratio), 1) if np.isfinite(ratio) else 1
 
 
-_SECONDS = 0.5
-"""The time of the search for a residual that is not 0, with arithmetic of many digits."""
-_STEPS = 128
-"""The steps of the search between two points: the interval shrinks by a factor of 1e26."""
+_SECONDS = 0.5  # the time of the search for a residual that is not 0, with arithmetic of many digits
+_STEPS = 128  # the steps of the search between two points: the interval shrinks by a factor of 1e26
 _LEAST = 1e-20
 """The smallest residual, relative to the residuals at the ends of the interval, that is not taken for 0 at a kink in between."""
 

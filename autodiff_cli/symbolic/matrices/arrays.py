@@ -29,11 +29,7 @@ _MOST_ORDERS = 5
 
 
 def length_product(lengths: Iterable[Length]) -> Length:
-    """Return the length of a dimension that has a place for all combinations of places: ``m*n``, or 1 without a longer length.
-
-    Raises:
-        NotRecordable: if a length is that of another less a number.
-    """
+    """Return the number of combinations of places, ``m*n``, or 1 without a longer length; raise ``NotRecordable`` for ``n-1``."""
     factors = [factor for length in lengths for factor in str(length).split("*")]
     if any("-" in factor for factor in factors):
         raise NotRecordable("a product of lengths such as n-1 has no formula", hint="give numbers as lengths")
@@ -76,11 +72,7 @@ Factor: TypeAlias = tuple[Array, Labels]
 
 
 class Arrays:
-    """A factory of arrays.
-
-    Args:
-        names: the names of the leaves, in the order in which they appear in formulas.
-    """
+    """A factory of arrays, with the names of the leaves in the order in which they appear in formulas."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.algebra = Algebra(names)
@@ -151,11 +143,7 @@ class Arrays:
         return array
 
     def length_of(self, array: Array) -> Length:
-        """Return the length that a number of elements means, the inverse of ``length``.
-
-        Raises:
-            ShapeError: if the number is not the length of a dimension.
-        """
+        """Return the length that a number of elements means, the inverse of ``length``; raise ``ShapeError`` if there is none."""
         if array in self._lengths:
             return self._lengths[array]
         value = array.formula.value
@@ -216,11 +204,7 @@ class Arrays:
         return [factor for factor, _ in array.parts] if array.kind == "contraction" else array.parts
 
     def broadcast(self, shapes: Iterable[tuple[Length, ...]]) -> tuple[Length, ...]:
-        """Return the dimensions to which arrays are broadcast.
-
-        Raises:
-            ShapeError: if two lengths are different, and neither is 1.
-        """
+        """Return the dimensions to which arrays are broadcast; raise ``ShapeError`` if lengths differ, and neither is 1."""
         dims: list[Length] = []
         for shape in shapes:
             for place, length in enumerate(reversed(shape)):
@@ -493,11 +477,7 @@ class Arrays:
     def _product_with_inverse(self, matrix: Array, side: int, factor: Array, place: int) -> Array | None:
         """Return the product of the inverse of a matrix and a square factor of the matrix, or ``None`` if it stays as it is.
 
-        Args:
-            matrix: the matrix that is inverted.
-            side: the dimension of the inverse that is summed: 0 for ``factor @ inv(matrix)``, 1 for ``inv(matrix) @ factor``.
-            factor: the other matrix.
-            place: the dimension of the factor that is summed.
+        Their dimensions ``side`` and ``place`` are summed over: the side is 0 for ``factor @ inv(matrix)``, and else 1.
         """
         if factor is matrix and (place != side or factor.symmetric):
             return self.identity(matrix.dims[0])

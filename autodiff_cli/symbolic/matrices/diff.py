@@ -137,13 +137,7 @@ def _largest_error(
 
 
 def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str, Any]) -> Numbers:
-    """Return a derivative as the engine computes it.
-
-    Args:
-        expression: a program of the language.
-        term: the variables to differentiate with respect to, at most two.
-        values: the values of all names.
-    """
+    """Return a derivative with respect to at most two variables, ``term``, as the engine computes it from values of all names."""
     from autodiff_cli.derivatives.matrices_and_products import hessian, jacobian
 
     if not term:

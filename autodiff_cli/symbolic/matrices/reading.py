@@ -58,14 +58,7 @@ class Symbol(Tensor):
 
 
 class Reader(Evaluator):
-    """Reads a program as an array.
-
-    Args:
-        arrays: the factory of the arrays.
-        source: the text of the program.
-        dims: the dimensions of its variables.
-        symmetric: the names of symmetric matrices.
-    """
+    """Reads the text of a program as an array, given the dimensions of variables and the names of symmetric matrices."""
 
     def __init__(self, arrays: Arrays, source: str, dims: Mapping[str, tuple[Length, ...]], symmetric: Container[str] = ()) -> None:
         leaves = {name: Symbol(arrays.leaf(name, own, name in symmetric)) for name, own in dims.items()}
@@ -73,12 +66,7 @@ class Reader(Evaluator):
         self.arrays = arrays
 
     def result(self) -> Array:
-        """Return the result of the program.
-
-        Raises:
-            NotRecordable: if the program contains an operation that does not have a formula.
-            ShapeError: if shapes do not fit.
-        """
+        """Return the result; raise ``NotRecordable`` if an operation has no formula, ``ShapeError`` if shapes do not fit."""
         return self.array(self.run())
 
     def array(self, value: object) -> Array:
@@ -276,11 +264,7 @@ class Reader(Evaluator):
         return self.arrays.sum(terms, (length_product([len(items)]), *dims))
 
     def reshaped(self, array: Array, sizes: Sequence[Array]) -> Array:
-        """Return the elements of an array in another shape; the length -1 is inferred from the others.
-
-        Raises:
-            NotRecordable: if the numbers of elements are not known to be equal.
-        """
+        """Return an array in another shape, with -1 for a missing length; raise ``NotRecordable`` if its size may be another."""
         dims = [-1 if size.formula.value == -1 else self.arrays.length_of(size) for size in sizes]
         known = length_product(length for length in dims if length != -1)
         dims = [_quotient(length_product(array.dims), known) if length == -1 else length for length in dims]

@@ -18,13 +18,11 @@ from autodiff_cli.symbolic.to_tree import expression_tree, with_names_replaced
 
 _ONE, _TWO = Fraction(1), Fraction(2)
 _CALLS = {"inverse": "inv", "determinant": "det", "product": "prod", "cholesky": "cholesky"}
-_ARRAYS = ("eye", "ones", "zeros")
-"""The functions of numbers whose values are arrays."""
+_ARRAYS = ("eye", "ones", "zeros")  # the functions of numbers whose values are arrays
 _NUMBERS = ("sum", "mean", "prod", "norm", "det", "logdet", "trace", "logsumexp")
 
 
-_ALL = new_tree("slice", new_token("COLON", ":"))
-"""The index of all places of a dimension."""
+_ALL = new_tree("slice", new_token("COLON", ":"))  # the index of all places of a dimension
 
 
 class _Piece(NamedTuple):
