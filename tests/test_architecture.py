@@ -60,8 +60,8 @@ BUDGETS = {
     "report": 1608,
     "root": 1575,
     "script": 1510,
-    "solvers": 13020,
-    "symbolic": 5230,
+    "solvers": 13050,
+    "symbolic": 5181,
     "utils": 295,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
