@@ -166,7 +166,7 @@ class NotRecordable(GraphError):
 
 
 class NotPrecise(GraphError):
-    """A function, or a use of one, that cannot be computed to more digits than a float64 has; the error names it."""
+    """A function that cannot be computed to more digits than a float64 has."""
 
     def __init__(self, function: str) -> None:
         super().__init__(
