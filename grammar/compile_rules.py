@@ -18,7 +18,7 @@ from importlib import import_module, invalidate_caches
 from pathlib import Path
 
 from autodiff_cli.errors import ParseError
-from autodiff_cli.language.operators import OPERATORS
+from autodiff_cli.language.operators import ATOM, COMPARISON, CONDITIONAL, OPERATORS, PRODUCT
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import (
     Syntax,
@@ -296,7 +296,7 @@ class Writer:
         if kind == "ellipsis":
             return "..."
         if kind == "slice":
-            return "".join(self._tight(child.children[0]) if child.kind == "bound" else ":" for child in children)
+            return "".join(self._chosen(child.children[0]) if child.kind == "bound" else ":" for child in children)
         if kind == "keyword":
             return f"{children[0].text}={self.text(children[1])}"
         if kind == "list":
@@ -306,19 +306,50 @@ class Writer:
         if kind == "comparison":
             return self._comparison(node)
         if symbol is not None:
-            return self._operation(symbol.name, [self._tight(child) for child in children], node)
+            return self._operation(symbol.name, [self._operand(node, i) for i in range(len(children))], node)
         raise RuleError(f"a rule cannot contain {kind}: {unparse(node)}")
 
     def _listed(self, nodes: Sequence[Syntax]) -> str:
         return ", ".join(self.text(node) for node in nodes)
 
+    def _level(self, node: Syntax) -> int:
+        """Return the precedence level of the Python text of a node; the lowest one for ``&`` and ``|``, which bind differently."""
+        kind, is_plain = node.kind, self.knows(node)
+        if (
+            kind in _TIGHT
+            or (kind == "conditional" and not self.knows(node.children[1]))
+            or (kind == "logical_not" and not is_plain)
+        ):
+            return ATOM  # the others are calls of where and of np.logical_not
+        if kind == "comparison" and len(node.children) == 3:
+            return COMPARISON
+        if kind == "pow" and self._is_square_of_result(node):
+            return PRODUCT
+        return CONDITIONAL if kind not in OPERATORS or (kind.startswith("logical") and not is_plain) else OPERATORS[kind].level
+
+    @staticmethod
+    def _is_square_of_result(node: Syntax) -> bool:
+        """Return whether a node is ``out**2``, which is written as a product, because it is faster."""
+        return [unparse(child) for child in node.children] == ["out", "2"]
+
+    def _at_least(self, node: Syntax, level: int) -> str:
+        """Return a node as Python, in parentheses if it binds less tightly than a level."""
+        return self.text(node) if self._level(node) >= level else f"({self.text(node)})"
+
     def _tight(self, node: Syntax) -> str:
-        """Return a node as Python, in parentheses unless it is an atom or has a suffix only."""
-        return self.text(node) if node.kind in _TIGHT else f"({self.text(node)})"
+        return self._at_least(node, ATOM)
 
     def _compared(self, node: Syntax) -> str:
-        """Return an operand of a comparison, in parentheses unless it is arithmetic, which binds more tightly."""
-        return self.text(node) if node.kind in (*_TIGHT, *_ARITHMETIC, "remainder") else f"({self.text(node)})"
+        """Return an operand of a comparison."""
+        return self._at_least(node, COMPARISON + 1)
+
+    def _operand(self, node: Syntax, i: int) -> str:
+        """Return operand i of an operation; only the left one may have the level of the operation itself."""
+        operator = OPERATORS[node.kind]
+        if operator.name.startswith("logical") and not self.knows(node):
+            return self._tight(node.children[i])
+        is_left = i == 0 and operator.arity == 2 and operator.associates == "left"
+        return self._at_least(node.children[i], operator.level + (not is_left))
 
     def _chosen(self, node: Syntax) -> str:
         """Return one of the two values of a condition, in parentheses unless it is an atom or a negative number."""
@@ -358,7 +389,7 @@ class Writer:
         if name in ("logical_and", "logical_or"):
             words = ("and", "or") if self.knows(node) else ("&", "|")
             return f" {words[name == 'logical_or']} ".join(operands)
-        if name == "pow" and operands[1] == "2" and operands[0] == "out":
+        if name == "pow" and self._is_square_of_result(node):
             return f"{operands[0]} * {operands[0]}"
         symbol = OPERATORS[name].symbol
         return f"{symbol}{operands[0]}" if len(operands) == 1 else f" {symbol} ".join(operands)

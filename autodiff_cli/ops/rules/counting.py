@@ -34,7 +34,7 @@ def product_by_src(g: Any, x: Any, src: Any, dim: Any = 0, index: Any = None, in
     return picked(g, dim, index) * where(zeros == 0, product / nonzero, by_only_zero)
 argwhere = declare('argwhere', np.argwhere, {'x': None}, summary='the positions of the elements that are not 0, one position in each row')
 nonzero = declare.composed('nonzero', lambda x, as_tuple=False: unbind(argwhere(x if x.shape else reshape(x, (1,))), 1) if as_tuple else argwhere(x), dict(as_tuple=FLAG), tensors=('x',), summary='the positions of the elements that are not 0, one position in each row, or a tuple with one tensor for each dimension')
-searchsorted = declare.composed('searchsorted', lambda sorted_sequence, x, *, out_int32=False, right=False, side=None: search(sorted_sequence, x, right or (side == 'right')), dict(sorted_sequence=TENSOR, x=TENSOR, out_int32=FLAG, right=FLAG, side=optional(SIDE)), tensors=('sorted_sequence', 'x'), summary='the positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true', methods=())
+searchsorted = declare.composed('searchsorted', lambda sorted_sequence, x, *, out_int32=False, right=False, side=None: search(sorted_sequence, x, right or side == 'right'), dict(sorted_sequence=TENSOR, x=TENSOR, out_int32=FLAG, right=FLAG, side=optional(SIDE)), tensors=('sorted_sequence', 'x'), summary='the positions in a sorted sequence before which the elements of x would be inserted; after equal elements with right=true', methods=())
 def _bucketize_composed(x: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False) -> Any:
     if len(boundaries.shape) != 1: raise GraphError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries.shape)})")
     return search(boundaries, x, right)
@@ -52,7 +52,7 @@ def _select_scatter_composed(x: Any, src: Any, dim: Any, index: Any) -> Any:
     return replaced(x, src, places_at(x.shape, key_along(x.shape, dim, index)))
 select_scatter = declare.composed('select_scatter', _select_scatter_composed, dict(src=TENSOR, dim=DIMENSION, index=WHOLE), tensors=('x', 'src'), summary='x with the slice at one position along dim replaced by src', formula='g without the slice', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0], 1, 2),))
 def _slice_scatter_composed(x: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
-    if not (step > 0): raise ArgumentError('slice_scatter: step must be greater than zero')
+    if not step > 0: raise ArgumentError('slice_scatter: step must be greater than zero')
     if len(x.shape) == 0: raise IndexOutOfRange(f"slice_scatter(): index out of range for the shape {list(x.shape)}")
     return replaced(x, src, places_at(x.shape, range_along(x.shape, dim, start, end, step)))
 slice_scatter = declare.composed('slice_scatter', _slice_scatter_composed, dict(src=TENSOR, dim=DIMENSION, start=optional(WHOLE), end=optional(WHOLE), step=WHOLE), tensors=('x', 'src'), summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))

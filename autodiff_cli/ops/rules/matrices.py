@@ -19,10 +19,10 @@ symmetric: Any = lambda x: (x + mT(x)) / 2
 cofactors_of: Any = lambda x: (lift(det(x)) * mT(inv(x))) if uses_inverse(x) else cofactors_of_minors(x)
 def minors(x: Any) -> Any:
     n = x.shape[-1]
-    return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, size_of(x.shape[:(-2)]))), x.shape[:(-2)] + (n, n, n - 1, n - 1))
+    return reshape(getitem(reshape(x, (-1, n, n)), minor_key(n, size_of(x.shape[:-2]))), x.shape[:-2] + (n, n, n - 1, n - 1))
 def from_minors(g: Any, shape: Any = ()) -> Any:
     n = shape[-1]
-    count = size_of(shape[:(-2)])
+    count = size_of(shape[:-2])
     return reshape(unindexed(reshape(g, (count, n, n, n - 1, n - 1)), (count, n, n), minor_key(n, count)), shape)
 lift: Any = lambda x: unsqueeze(unsqueeze(x, -1), -1)
 inv = inverse = declare('inv', arrays.inv, {'x': lambda g, out: -matmul(mT(out), matmul(g, mT(out)))}, node='LinalgInvExBackward0', summary='inverse of each matrix', formula='-inv(x).mT @ g @ inv(x).mT', aliases=('inverse',), domain='x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),))
@@ -34,7 +34,7 @@ def _pinv_by_x(g: Any, x: Any, out: Any) -> Any:
     second = matmul(mT(g), matmul(out, transposed))
     third = matmul(matmul(transposed, out), mT(g))
     difference = second - matmul(x, matmul(out, second))
-    return ((difference + third) - matmul(matmul(third, out), x)) - matmul(transposed, matmul(g, transposed))
+    return difference + third - matmul(matmul(third, out), x) - matmul(transposed, matmul(g, transposed))
 pinv = pinverse = declare('pinv', arrays.pinv, {'x': _pinv_by_x}, statics={'rtol': None}, kinds={'rtol': optional(NUMBER)}, node='LinalgPinvBackward0', summary='pseudo-inverse of each matrix', formula='-P.mT @ g @ P.mT + (I - x @ P) @ g.mT @ P @ P.mT + P.mT @ P @ g.mT @ (I - P @ x) with P = pinv(x)', aliases=('pinverse',), smooth='the rank of x does not change', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],), ([[1.0, 2.0], [0.5, -1.0], [3.0, 0.2]],),))
 declare.python('matrix_power', ('x', 'n'), parameters=('x', 'n'), defaults=(), tensors=('x',), kinds={'x': TENSOR, 'n': WHOLE}, summary='product of n factors x, or of -n factors inv(x) for negative n', domain='n >= 0, or x is not singular', samples=(([[2.0, 1.0], [0.5, 3.0]], 3), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]], 2), ([[2.0, 1.0], [0.5, 3.0]], -2), ([[2.0, 1.0], [0.5, 3.0]], 0),))
 def _matrix_exp_by_x(g: Any, x: Any) -> Any:
@@ -51,7 +51,7 @@ def _logdet_composed(x: Any) -> Any:
 logdet = declare.composed('logdet', _logdet_composed, dict(), tensors=('x',), summary='logarithm of the determinant without overflow', formula='inv(x).mT', domain='det(x) > 0', convention='where the determinant is negative, the value is nan and the derivative is 0 (PyTorch)', samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, -2.0], [0.7, 0.4]]],),), edges=(([[1.0, 2.0], [3.0, 4.0]],),))
 def _solve_left_by_x(g: Any, x: Any, out: Any) -> Any:
     right = solve(mT(x), g)
-    return ((-unsqueeze(right, -1)) * unsqueeze(out, -2)) if is_vector(x.shape, g.shape) else (-matmul(right, mT(out)))
+    return (-unsqueeze(right, -1) * unsqueeze(out, -2)) if is_vector(x.shape, g.shape) else (-matmul(right, mT(out)))
 solve_left = declare('solve', arrays.solve, {'x': _solve_left_by_x, 'y': lambda g, x: solve(mT(x), g)}, node='LinalgSolveExBackward0', public=False)
 def _cholesky_lower_by_x(g: Any, out: Any) -> Any:
     lower = matmul(mT(out), g) * half_lower(out.shape[-1], out.dtype)

@@ -20,15 +20,15 @@ from autodiff_cli.ops.rules.shape import transpose
 from autodiff_cli.ops.rules.views import diagonal
 from autodiff_cli.ops.shape import reshape
 declare = Declarations(__name__)
-over_deviations: Any = lambda covariance, size: (covariance / reshape(size, (-1, 1))) / size
+over_deviations: Any = lambda covariance, size: covariance / reshape(size, (-1, 1)) / size
 def areas(name: Any, y: Any, x: Any, dx: Any, at: Any) -> Any:
     """The areas of the trapezoids between neighbouring samples y along dimension at, with the points x, or the distance dx if x is none; name is for errors."""
     if len(y.shape) == 0: raise ShapeError(f"{name} expects at least a 1-dimensional tensor")
-    if (x is not None) and (not has_points(x.shape, y.shape, at)): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
+    if x is not None and not has_points(x.shape, y.shape, at): raise ShapeError(f"{name}: 'x' has shape {list(x.shape)}, but 'y' has shape {list(y.shape)}", hint='give one point for each sample along dim, or a tensor of points in the shape of y')
     later = neighbour_key(at, True)
     earlier = neighbour_key(at, False)
     means = (y[later] + y[earlier]) / 2
-    return (means * dx) if x is None else ((means * (x[later] - x[earlier])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:(-1)], (-1,) + ((1,) * ((len(y.shape) - at) - 1)))))
+    return (means * dx) if x is None else ((means * (x[later] - x[earlier])) if len(x.shape) > 1 else (means * reshape(x[1:] - x[:-1], (-1,) + (1,) * (len(y.shape) - at - 1))))
 def sum_with_mean(by_measure: Any, g: Any, x: Any, dim: Any) -> Any:
     by_mean = None if g is None else spread(g / count(x.shape, dim), x.shape, dim)
     return by_mean if by_measure is None else (by_measure if by_mean is None else (by_measure + by_mean))
@@ -66,7 +66,7 @@ def _cov_composed(x: Any, *, correction: Any = 1, fweights: Any = None, aweights
     rows = reshape(x, (1, -1)) if len(x.shape) < 2 else x
     total = rows.shape[1] if weights is None else sum(weights)
     deviations = rows - (mean(rows, 1, True) if weights is None else (sum(rows * weights, 1, True) / total))
-    degrees = total - (correction * (1 if aweights is None else (sum(weights * aweights) / total)))
+    degrees = total - correction * (1 if aweights is None else (sum(weights * aweights) / total))
     result = matmul(deviations if weights is None else (deviations * weights), transpose(deviations)) / positive_part(degrees)
     return reshape(result, ()) if len(x.shape) < 2 else result
 cov = declare.composed('cov', _cov_composed, dict(correction=NUMBER, fweights=optional(TENSOR), aweights=optional(TENSOR)), tensors=('x',), summary='the covariance matrix of the rows of x, whose columns are observations, with optional weights', samples=(([1.0, -2.0, 3.5],), ([[1.0, 2.0, 4.0], [0.5, -1.0, 2.0]],),))

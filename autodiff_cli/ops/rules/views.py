@@ -15,7 +15,7 @@ diagonal = declare('diagonal', arrange_arrays.diagonal, {'x': lambda g, x_shape,
 declare.python('movedim', ('source', 'destination'), parameters=('x', 'source', 'destination'), defaults=(), tensors=('x',), kinds={'source': DIMENSIONS, 'destination': DIMENSIONS}, summary='x with the source dimensions moved to the destinations; the other dimensions keep their order', aliases=('moveaxis',), samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 0, 1),))
 def _unflatten_composed(x: Any, dim: Any, sizes: Any) -> Any:
     at = dimension(dim, len(x.shape))
-    return reshape(x, (x.shape[:at] + listed(sizes)) + x.shape[(at + 1):])
+    return reshape(x, x.shape[:at] + listed(sizes) + x.shape[(at + 1):])
 unflatten = declare.composed('unflatten', _unflatten_composed, dict(dim=DIMENSION, sizes=WHOLES), tensors=('x',), summary='x with one dimension split into several dimensions of the given sizes', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 1, [3, 1]),))
 ravel = declare.composed('ravel', lambda x: reshape(x, (-1,)), dict(), tensors=('x',), summary='the elements of x as a vector', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
 declare.python('contiguous', (), parameters=('x',), defaults=(), tensors=('x',), kinds={}, summary='x itself, or a copy if its elements are not contiguous in memory', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),))
