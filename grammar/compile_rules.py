@@ -315,12 +315,9 @@ class Writer:
     def _level(self, node: Syntax) -> int:
         """Return the precedence level of the Python text of a node; the lowest one for ``&`` and ``|``, which bind differently."""
         kind, is_plain = node.kind, self.knows(node)
-        if (
-            kind in _TIGHT
-            or (kind == "conditional" and not self.knows(node.children[1]))
-            or (kind == "logical_not" and not is_plain)
-        ):
-            return ATOM  # the others are calls of where and of np.logical_not
+        is_call = not self.knows(node.children[1]) if kind == "conditional" else kind == "logical_not" and not is_plain
+        if kind in _TIGHT or is_call:  # of where or np.logical_not
+            return ATOM
         if kind == "comparison" and len(node.children) == 3:
             return COMPARISON
         if kind == "pow" and self._is_square_of_result(node):
@@ -348,6 +345,8 @@ class Writer:
         operator = OPERATORS[node.kind]
         if operator.name.startswith("logical") and not self.knows(node):
             return self._tight(node.children[i])
+        if operator.name == "logical_not":
+            return self._compared(node.children[i])
         is_left = i == 0 and operator.arity == 2 and operator.associates == "left"
         return self._at_least(node.children[i], operator.level + (not is_left))
 

@@ -6,7 +6,7 @@ from tests.mutation.changes import Change
 
 KNOWN = {
     "contexts end in the order in which they began": ("script/blocks.py", "reversed(entered)", "entered"),
-    "Stirling's formula where it does not hold": ("ops/rules/loss.py", "where(target > 1, (", "where(target > 2, ("),
+    "Stirling's formula where it does not hold": ("ops/rules/loss.py", "where(target > 1, target *", "where(target > 2, target *"),
     "a gradient at the threshold": ("ops/rules/activation.py", "where(x <= threshold, 0.0, g)", "where(x < threshold, 0.0, g)"),
     "the sign of a third derivative": ("numerics/bessel_orders.py", "(1, -1, -1, 1)[order % 4]", "(1, -1, -1, -1)[order % 4]"),
     "a negative padding index": ("ops/rules/layers.py", "(padding_idx % weight.shape[0])", "padding_idx"),

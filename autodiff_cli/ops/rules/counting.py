@@ -52,7 +52,7 @@ def _select_scatter_composed(x: Any, src: Any, dim: Any, index: Any) -> Any:
     return replaced(x, src, places_at(x.shape, key_along(x.shape, dim, index)))
 select_scatter = declare.composed('select_scatter', _select_scatter_composed, dict(src=TENSOR, dim=DIMENSION, index=WHOLE), tensors=('x', 'src'), summary='x with the slice at one position along dim replaced by src', formula='g without the slice', samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [7.0, 8.0], 1, 2),))
 def _slice_scatter_composed(x: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
-    if not step > 0: raise ArgumentError('slice_scatter: step must be greater than zero')
+    if not (step > 0): raise ArgumentError('slice_scatter: step must be greater than zero')
     if len(x.shape) == 0: raise IndexOutOfRange(f"slice_scatter(): index out of range for the shape {list(x.shape)}")
     return replaced(x, src, places_at(x.shape, range_along(x.shape, dim, start, end, step)))
 slice_scatter = declare.composed('slice_scatter', _slice_scatter_composed, dict(src=TENSOR, dim=DIMENSION, start=optional(WHOLE), end=optional(WHOLE), step=WHOLE), tensors=('x', 'src'), summary='x with the slices from start to end along dim replaced by src', formula='g without the slices', samples=(([1.0, -2.0, 3.0], [7.0, 8.0], 0, 1),))

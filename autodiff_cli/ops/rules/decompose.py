@@ -114,7 +114,7 @@ def _cdist_composed(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = None) ->
     if len(x1.shape) <= 1: raise GraphError(f"cdist only supports at least 2D tensors, X1 got: {len(x1.shape)}D")
     if len(x2.shape) <= 1: raise GraphError(f"cdist only supports at least 2D tensors, X2 got: {len(x2.shape)}D")
     if x1.shape[-1] != x2.shape[-1]: raise GraphError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if not p >= 0: raise GraphError('cdist only supports non-negative p values')
+    if not (p >= 0): raise GraphError('cdist only supports non-negative p values')
     return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
 cdist = declare.composed('cdist', _cdist_composed, dict(x1=TENSOR, x2=TENSOR, p=NUMBER, compute_mode=optional(TEXT)), tensors=('x1', 'x2'), summary='the p-norm distances between each row of x1 and each row of x2', convention='the derivative is 0 where a distance is 0 (PyTorch)', samples=(([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25], [4.0, 1.0]]), ([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], [[0.5, 0.25]], 1.0),), methods=())
 dist = declare.composed('dist', lambda x, y, p=2: vector_norm(x - y, p), dict(x=TENSOR, y=TENSOR, p=NUMBER), tensors=('x', 'y'), summary='the p-norm of x - y', convention='the derivative is 0 where the distance is 0 (PyTorch)', samples=(([1.0, -2.0], [0.5, 3.0]), ([1.0, -2.0], [0.5, 3.0], 3.0),))

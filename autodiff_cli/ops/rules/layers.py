@@ -75,7 +75,7 @@ cosine_similarity = declare.composed('cosine_similarity', _cosine_similarity_com
 pairwise_distance = declare.composed('pairwise_distance', lambda x1, x2, p=2.0, eps=1e-06, keepdim=False: vector_norm(x1 - x2 + eps, p, -1, keepdim), dict(x1=TENSOR, x2=TENSOR, p=NUMBER, eps=NUMBER, keepdim=FLAG), tensors=('x1', 'x2'), summary='p-norm of x1 - x2 + eps along the last dimension', formula='(x1 - x2)/d, and its negative, for p = 2', samples=(([[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]]), ([[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]], 3.0), ([[0.5, -1.0, 2.0], [0.1, 0.7, -1.5]], [[0.3, 0.8, -0.2], [1.1, -0.6, 0.4]], 1.0, 1e-06, True), ([0.5, -1.0], [2.0, 0.1]),), methods=())
 def _pdist_composed(x: Any, p: Any = 2.0) -> Any:
     if len(x.shape) != 2: raise ShapeError(f"pdist only supports 2D tensors, got: {len(x.shape)}D")
-    if not p >= 0: raise GraphError('pdist only supports non-negative p values')
+    if not (p >= 0): raise GraphError('pdist only supports non-negative p values')
     return vector_norm(index_select(x, 0, pair_positions(x.shape[0], 0)) - index_select(x, 0, pair_positions(x.shape[0], 1)), p, 1)
 pdist = declare.composed('pdist', _pdist_composed, dict(x=TENSOR, p=NUMBER), tensors=('x',), summary='p-norm of the difference of each two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...', formula='(x[i] - x[j])/d for x[i], and its negative for x[j], for p = 2', smooth='no two rows are equal', kink=lambda x: len(np.unique(x, axis=0)) < len(x), convention='the derivative of a distance that is 0 is 0 (PyTorch)', samples=(([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]],), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 3.0), ([[0.3, 0.8, -0.2], [1.1, -0.6, 0.4], [-0.7, 0.2, 0.9]], 1.0),), edges=(([[1.0, 2.0], [1.0, 2.0]],),), methods=())
 def _bilinear_composed(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Any:
@@ -107,7 +107,7 @@ rms_norm = declare.composed('rms_norm', _rms_norm_composed, dict(x=TENSOR, norma
 def _group_norm_composed(x: Any, num_groups: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-05) -> Any:
     """Normalization over groups of the channels of each row; channels are the second dimension."""
     if len(x.shape) <= 1: raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(x.shape)}")
-    if not num_groups > 0: raise ShapeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if not (num_groups > 0): raise ShapeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if x.shape[1] % num_groups != 0: raise ShapeError(f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x.shape)} and num_groups={num_groups}")
     beside = channel_shape('group_norm', x.shape, weight, bias)
     blocks = (x.shape[0], num_groups, size_of(x.shape[1:]) // num_groups)

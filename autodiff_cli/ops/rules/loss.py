@@ -75,7 +75,7 @@ cosine_embedding_loss = declare.composed('cosine_embedding_loss', _cosine_embedd
 def _triplet_margin_loss_composed(anchor: Any, positive: Any, negative: Any, margin: Any = 1.0, p: Any = 2.0, eps: Any = 1e-06, swap: Any = False, reduction: Any = 'mean') -> Any:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), where d is pairwise_distance; swap takes the smaller distance."""
     if len(anchor.shape) != len(positive.shape) or len(anchor.shape) != len(negative.shape): raise ShapeError(f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor {len(anchor.shape)}D, positive {len(positive.shape)}D, and negative {len(negative.shape)}D inputs")
-    if not margin > 0: raise ArgumentError(f"margin must be greater than 0, got {margin}")
+    if not (margin > 0): raise ArgumentError(f"margin must be greater than 0, got {margin}")
     far = pairwise_distance(anchor, negative, p, eps)
     farther = minimum(far, pairwise_distance(positive, negative, p, eps)) if swap else far
     return reduce_loss(clamp(pairwise_distance(anchor, positive, p, eps) - farther + margin, 0.0), reduction)
