@@ -20,11 +20,7 @@ MOST_ORDER = 20
 
 
 def check_order(name: str, order: int, least: int = 1) -> None:
-    """Check the total order of a derivative with respect to the parameters of a function.
-
-    Raises:
-        ArgumentError: if the order is not from ``least`` to ``MOST_ORDER``.
-    """
+    """Raise an error if the total order of a derivative in parameters is not from ``least`` to ``MOST_ORDER``."""
     if not least <= order <= MOST_ORDER:
         raise ArgumentError(f"{name}: the order of the derivative must be from {least} to {MOST_ORDER}, not {order}")
 

@@ -17,10 +17,7 @@ _PARTS = {"values": 0, "inverse": 1, "counts": 2}
 
 
 def check_positions(index: Positions, length: int, message: str, negative: bool = False) -> None:
-    """Raise ``message``, with the first wrong position in its braces, unless positions are below ``length``.
-
-    Negative positions, from -length on, are right only if ``negative`` is true.
-    """
+    """Raise ``message`` with the first wrong position in it; one from -length to -1 is right only if ``negative`` is true."""
     wrong = index[(index >= length) | (index < (-length if negative else 0))]
     if wrong.size:
         raise IndexOutOfRange(message.format(wrong.flat[0]))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.primitives.argument_kinds import example_by_example, value_text
 from autodiff_cli.autograd.primitives.structural import index_key, select_key, slice_key
 from autodiff_cli.autograd.primitives.types import Shape, Value
@@ -106,26 +107,30 @@ def _converted_part(part: object) -> Any:
     """Convert a part of an index to a whole number, a slice, ``None``, ``...`` or an array."""
     if part is None or part is ... or (isinstance(part, (slice, int)) and not isinstance(part, bool)):
         return part
-    is_tensor = isinstance(part, Tensor)
-    if isinstance(part, Tensor):
-        part = part._data
-    elif isinstance(part, (float, str, Set, Mapping)):
+    if isinstance(part, (float, str, Set, Mapping)):
         raise IndexOutOfRange(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type_name(part)})"
         )
+    array = _index_array(part)
+    return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
+
+
+def _index_array(part: object) -> Array:
+    """Return the positions or the mask in a tensor, an array or a list; a type with which PyTorch does not index is an error."""
+    is_tensor = isinstance(part, Tensor)
     try:
-        array = np.asarray(part)
+        array = np.asarray(part._data if isinstance(part, Tensor) else part)
     except (ValueError, TypeError):
         raise IndexOutOfRange(f"an index must be a number, a slice or a tensor of positions, not {value_text(part)}") from None
     if not array.size and array.ndim and array.dtype.kind == "f" and not is_tensor:  # an empty list
         array = array.astype(np.int64)
     if array.dtype == np.uint8:  # a mask, as in PyTorch before it had booleans
         array = array.astype(np.bool_)
-    is_short = (is_tensor and array.dtype.itemsize == 2) or array.dtype == np.int8  # PyTorch does not index with these types
+    is_short = (is_tensor and array.dtype.itemsize == 2) or array.dtype == np.int8
     if array.dtype.kind not in "ib" or is_short:
         raise IndexOutOfRange("tensors used as indices must be long, int, byte or bool tensors")
-    return int(array) if array.ndim == 0 and array.dtype.kind == "i" else array
+    return array
 
 
 def _dimensions_taken(part: object) -> int:

@@ -257,22 +257,27 @@ def setitem(self: Tensor, key: object, value: Data) -> None:
     """Assign ``tensor[key] = value`` through a view, or with ``index_put`` if the key contains masks or lists of positions."""
     region, gathered = sliced(self, key)
     if gathered:
-        from autodiff_cli.ops.rules.positions import index_putted
-
-        shape = np.shape(np.broadcast_to(False, region.shape)[gathered])
-        result: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
-        result = _without_leading_ones(result, len(shape))
-        if not _broadcasts(result.shape, shape):
-            raise ShapeError(
-                f"shape mismatch: value tensor of shape {list(result.shape)} cannot be broadcast to indexing result of shape "
-                f"{list(shape)}"
-            )
-        change(region, lambda old: index_putted(old, result, gathered, False))
+        _put(region, gathered, value)
         return
     view = getitem(self, key) if region is self else region
     if isinstance(value, Tensor):
         value = _without_leading_ones(value, view.ndim)
     change(view, lambda old: rules.copy(old, value) if isinstance(value, Tensor) else rules.filled(old, value))
+
+
+def _put(region: Tensor, key: tuple[Any, ...], value: Data) -> None:
+    """Assign a value, which may broadcast, to the elements of a tensor at a key of masks, positions and full slices."""
+    from autodiff_cli.ops.rules.positions import index_putted
+
+    shape = np.shape(np.broadcast_to(False, region.shape)[key])
+    source: Any = value if isinstance(value, Tensor) else np.asarray(value, region._data.dtype)
+    source = _without_leading_ones(source, len(shape))
+    if not _broadcasts(source.shape, shape):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(source.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(shape)}"
+        )
+    change(region, lambda old: index_putted(old, source, key, False))
 
 
 def _broadcasts(shape: Shape, target: Shape) -> bool:

@@ -69,17 +69,23 @@ def cross_entropy(
     loss = nll_loss(logarithms, target, reduction, ignore_index, weight)
     if not label_smoothing:
         return loss
-    classes, valid = classes_of(target, tuple(x.shape), ignore_index)
-    count = _class_count(x)
-    # The loss of equal target probabilities, times the number of classes, reduced like ``loss``.
-    spread = -sum(logarithms if weight is None else logarithms * _class_weight_shape(weight, x, dim), dim)
-    spread = spread if valid is None else where(valid, spread, 0.0)
+    equal = _loss_of_all_classes(logarithms, target, reduction, ignore_index, weight)
+    return loss * (1 - label_smoothing) + equal * (label_smoothing / _class_count(x))
+
+
+def _loss_of_all_classes(logarithms: Value, target: Value, reduction: str, ignore_index: int, weight: Value | None) -> Any:
+    """Return the sum of the losses of all classes, as if each of them was the target, reduced like ``nll_loss``."""
+    dim = 1 if len(logarithms.shape) > 1 else 0
+    classes, valid = classes_of(target, tuple(logarithms.shape), ignore_index)
+    total = -sum(logarithms if weight is None else logarithms * _class_weight_shape(weight, logarithms, dim), dim)
+    total = total if valid is None else where(valid, total, 0.0)
     if reduction != "none":
-        spread = sum(spread)
+        total = sum(total)
     if reduction == "mean":
         rows = classes.size if valid is None else int(np.sum(valid))
-        spread = spread / (max(rows, 1) if weight is None else sum(_class_weights(weight, classes, valid, count)))
-    return loss * (1 - label_smoothing) + spread * (label_smoothing / count)
+        weights = None if weight is None else _class_weights(weight, classes, valid, _class_count(logarithms))
+        total = total / (max(rows, 1) if weights is None else sum(weights))
+    return total
 
 
 def _class_weight_shape(weight: Value, x: Value, dim: int) -> Any:

@@ -55,11 +55,7 @@ def own_parameters(problem: FitProblem) -> list[str]:
 
 
 def shared_objective(problem: FitProblem) -> Reduced:
-    """Return the sum of squares of all groups as a function of the shared parameters; groups with too few rows are left out.
-
-    Raises:
-        DataError: if no group has enough rows.
-    """
+    """Return the sum of squares of all groups with enough rows as a function of the shared parameters; none is an error."""
     own = own_parameters(problem)
     rows = GroupRows(problem, len(own))
     if not len(rows.numbers):

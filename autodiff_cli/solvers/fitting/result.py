@@ -104,10 +104,7 @@ class Fit(Solution):
 
     @property
     def noise(self) -> float | None:
-        """The standard deviation of a weighted observation: 1 if standard deviations are given, ``None`` if it is not known.
-
-        For a robust loss, it is that from the median residual.
-        """
+        """The standard deviation of a weighted observation: 1 if given, from the median for a robust loss, ``None`` if unknown."""
         result: float | None = 1.0 if self.problem.absolute else self.residual.get("robust_std") or self.residual["std"]
         return result
 
