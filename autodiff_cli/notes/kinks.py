@@ -117,10 +117,7 @@ def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
 
 
 def _notes_by_variables(evaluation: Evaluation, switches: list[Switch], effects: dict[str, _Effect]) -> list[Note]:
-    """Return one note for each group of steps that switch along the same variables.
-
-    The note describes the lowest order at which the two sides differ.
-    """
+    """Return one note, of the lowest order that differs, for each group of steps that switch along the same variables."""
     groups: dict[tuple[str, ...], list[Switch]] = {}  # by the variables along which there is an effect
     for switch in switches:
         names = tuple(name for name in effects if name in switch.variables)
@@ -163,10 +160,7 @@ def step_gradients(evaluation: Evaluation) -> tuple[Trace, dict[int, NDArray[np.
 
 
 def _kink_note(evaluation: Evaluation, group: list[Switch], effects: list[_Effect]) -> Note:
-    """Return the note on steps that switch along the same variables, with the effect along a line of each of these variables.
-
-    It describes the derivatives of the lowest order that differ.
-    """
+    """Return the note, of the lowest order that differs, on steps that switch along the same variables, with their effects."""
     switch = group[0]
     op = switch.step.op
     assert op is not None

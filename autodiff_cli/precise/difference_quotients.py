@@ -95,11 +95,13 @@ class Differences:
         """Return the number of digits with which the highest order is accurate: each order loses those of a step, and 60 remain."""
         return (steps[1] + self._more) * (self._order + 1) + 60 + self._more
 
-    def _new_run(self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None, **rounding: Any) -> _Run:
-        """Return evaluations at the inputs or at others, with shorter steps for more digits; for ``rounding`` see ``_Run``."""
+    def _new_run(
+        self, digits: int, steps: Steps = STEPS, inputs: Sequence[float] | None = None, seed: int | None = None, reads: bool = False
+    ) -> _Run:
+        """Return evaluations at the inputs or at others, with shorter steps for more digits; for the rest see ``_Run``."""
         steps_at_0 = STEPS_AT_0 if self._order <= 2 else steps  # those of a higher order would take too many digits
-        usual, at_0 = ([exponent + self._more for exponent in pair] for pair in (steps, steps_at_0))
-        return _Run(self._evaluate, inputs or self.inputs, digits, usual, at_0, **rounding)
+        usual, at_0 = ((larger + self._more, smaller + self._more) for larger, smaller in (steps, steps_at_0))
+        return _Run(self._evaluate, inputs or self.inputs, digits, usual, at_0, seed, reads)
 
     @property
     def run(self) -> _Run:
@@ -171,14 +173,7 @@ class _Run:
     """
 
     def __init__(
-        self,
-        evaluate: Evaluate,
-        inputs: Sequence[float],
-        digits: int,
-        steps: Sequence[int],
-        at_0: Sequence[int],
-        seed: int | None = None,
-        reads: bool = False,
+        self, evaluate: Evaluate, inputs: Sequence[float], digits: int, steps: Steps, at_0: Steps, seed: int | None, reads: bool
     ) -> None:
         self.math = Arithmetic(digits)
         self._seed, self._reads = seed, reads

@@ -28,11 +28,7 @@ MOST_SECONDS = 3.0
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Limit the processor time of arbitrary-precision evaluations, unless limits are lifted: the operation count does not tell it.
-
-    Raises:
-        NotPrecise: if the time limit is exceeded.
-    """
+    """Limit the processor time of arbitrary-precision evaluations, unless limits are lifted: raise ``NotPrecise`` after it."""
     try:
         with nullcontext() if lifted() else within(seconds):
             yield
