@@ -56,7 +56,7 @@ BUDGETS = {
     "ops": 4629,
     "optim": 345,
     "plotting": 2138,
-    "precise": 2228,
+    "precise": 2219,
     "report": 1608,
     "root": 1575,
     "script": 1510,
