@@ -51,7 +51,7 @@ BUDGETS = {
     "language": 1486,
     "lesson": 2033,
     "nn": 309,
-    "notes": 2148,
+    "notes": 2142,
     "numerics": 4224,
     "ops": 4629,
     "optim": 345,
