@@ -48,7 +48,7 @@ class PythonText:
         self._trees: dict[Span, Syntax] = {}  # the trees that ``tree`` has returned
 
     def statements(self) -> dict[int, Statement]:
-        """Return the statement of each line; several on one line are one.  Raise ``SyntaxError`` for another text than Python."""
+        """Return the statement of each line; several on one line are one.  Raise ``SyntaxError`` if the text is not Python."""
         statements: dict[int, Statement] = {}
         for statement, loops in _statements(ast.parse(self.source)):
             first, body = _first_line(statement), getattr(statement, "body", None)
