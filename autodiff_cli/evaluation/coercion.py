@@ -202,10 +202,9 @@ def index_limit(value: object, name: str, tree: Syntax) -> int:
 
 
 def as_static_argument(value: object, op: FunctionInfo, parameter: str) -> Any:
-    """Return a plain argument, or a list of them: whole numbers below 2**53 are integers, a constant scalar tensor its number.
+    """Return a plain argument, or a list of them; any other value, such as a function, is an error.
 
-    Raises:
-        ArgumentError: if the value is not plain, such as a function or a tensor that is not a constant scalar.
+    Whole numbers below 2**53 are integers, and a constant scalar tensor is its number.
     """
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < EXACT else value

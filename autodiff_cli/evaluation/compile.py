@@ -147,13 +147,11 @@ def compile_terms(
 
     Args:
         expression: a program of the language whose result is one number.
-        names: the variables of the expression.
-        leaves: the values of other names.
+        names, leaves: the variables of the expression, and the values of its other names.
         terms: the derivatives, each as a tuple of variables.
         dtype: ``float64`` or ``float32``.
-        threads: the number of threads; ``None`` for one for each processor.
+        threads, engine: see ``compile``.
         named: the names of the outputs if the program ends with a list; otherwise, the result must be one number.
-        engine: see ``compile``.
     """
     by = dict.fromkeys(name for term in terms for name in term)
     try:

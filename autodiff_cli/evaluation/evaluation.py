@@ -37,12 +37,9 @@ def name_list(names: Sequence[str]) -> list[str]:
 
 
 class TensorRow(Struct):
-    """The state of one tensor after the backward pass.
+    """The state of one tensor after the backward pass; ``grad`` is ``None`` if it does not have a gradient.
 
-    Attributes:
-        next_functions: the names of the next nodes of the tensor's node.
-        value: the array of the tensor.
-        grad: the array of the gradient; ``None`` if the tensor does not have a gradient.
+    ``next_functions`` are the names of the next nodes of the tensor's node.
     """
 
     name: str

@@ -147,7 +147,7 @@ def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
     for part in postorder([tree], lambda part: part.children):
         if part.kind == "name":
             trees[part] = operands.get(part.children[0].text, part)
-        elif not part.children or part.kind == "number":
+        elif not part.children or part.kind == "number":  # a token, or a number with its token
             trees[part] = part
         else:
             trees[part] = _shorter(part.with_children([trees[child] for child in part.children]))

@@ -42,12 +42,12 @@ class TensorNames:
         self.rows: list[NamedTensor] = []
         self.steps: dict[Node, Step] = {}
         self.calls: dict[int, Call] = {}
-        self._unnamed = 0
-        self._used: Counter[str] = Counter()
+        self._unnamed = 0  # the number of tensors named %1, %2 and so on
+        self._used: Counter[str] = Counter()  # how many tensors the program calls by a name
         self._of_edge: dict[Edge, str] = {}
-        self._of_tensor: dict[int, str] = {}
+        self._of_tensor: dict[int, str] = {}  # by the ``id`` of a tensor
         self._values: dict[Edge, Array] = {}
-        self._steps: dict[int, Step] = {}
+        self._steps: dict[int, Step] = {}  # by the ``id`` of a result
 
     @classmethod
     def of_evaluation(cls, evaluation: Evaluation) -> TensorNames:
@@ -76,7 +76,8 @@ class TensorNames:
         name, _, tensor = row
         self.rows.append(row)
         self._of_tensor[id(tensor)] = name
-        self._unnamed += name.startswith("%")
+        if name.startswith("%"):
+            self._unnamed += 1
         if tensor._edge is not None:
             self._of_edge.setdefault(tensor._edge, name)
             self._values[tensor._edge] = tensor._data
@@ -111,7 +112,7 @@ class TensorNames:
         if tensor is not None and tensor._edge is not None:
             self.keep(tensor._edge, tensor._data)
 
-    def name(self, node: Node, name: str = "") -> str:
+    def name_outputs(self, node: Node, name: str = "") -> str:
         """Name the outputs of a node, several as ``name[0]``, ``name[1]``, and return the name: by default, ``%`` and a number."""
         if not name:
             self._unnamed += 1
@@ -134,5 +135,5 @@ class TensorNames:
                 following = bisect_left(numbers, node.sequence_nr)
                 _, owner = results[min(following, len(results) - 1)]
                 members = inside.setdefault(owner, [])
-                members.append((self.name(node, f"{owner}.{len(members) + 1}"), node))
+                members.append((self.name_outputs(node, f"{owner}.{len(members) + 1}"), node))
         return inside

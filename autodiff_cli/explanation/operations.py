@@ -63,7 +63,8 @@ class NodeOperations:
         inside = self.names.name_inside(nodes)
         lines = []
         for name, expression, tensor in self.names.rows:
-            lines += [ForwardLine(own, self.of_node(node), self.names.value((node, 0)), node) for own, node in inside.pop(name, [])]
+            for inner_name, node in inside.pop(name, []):
+                lines.append(ForwardLine(inner_name, self.of_node(node), self.names.value((node, 0)), node))
             line = ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression)
             line.call = self.names.calls.get(id(tensor))
             lines.append(line)
@@ -74,7 +75,9 @@ class NodeOperations:
         step, node = self.names.step(tensor), tensor.grad_fn
         if step is None:
             return name_tree(expression)
-        return self._of_step(step) if node is None or _is_single_node(step, node) else self.of_node(node)
+        if node is None or _is_single_node(step, node):
+            return self._of_step(step)
+        return self.of_node(node)  # the last operation of a function of several ones
 
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step with the names of tensors and the values of numbers; an unusual one stays as written."""
@@ -206,7 +209,7 @@ class NodeOperations:
     def _rest(self, node: Node) -> Syntax:
         """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""
         assert node.primitive is not None
-        is_first = node._edges[0] is None or node.primitive.name == "rsub"
+        is_first = node._edges[0] is None or node.primitive.name == "rsub"  # the unknown operand
         known = next((self.names.value(edge) for edge in node._edges if edge is not None), None)
         result = self.names.value((node, 0))
         if known is None or result is None or not np.size(result):

@@ -219,7 +219,7 @@ class Recording(ABC):
 
     def _add_node(self, node: Node, name: str, span: Span) -> None:
         """Add the results of a node whose tensors the program does not have; the first one gets the name."""
-        self._known.name(node, name)
+        self._known.name_outputs(node, name)
         self._node_operations.learn([node])
         operation = self._node_operations.of_node(node)
         for edge in [(node, i) for i in range(node._outputs)]:

@@ -67,9 +67,7 @@ class StatementOutput(NamedTuple):
 class Interpreter(Blocks):
     """An interpreter of statements, which keeps names from one statement to the next; ``variables`` are the first names.
 
-    Attributes:
-        notes: the notes on all backward passes so far, without duplicates.
-        notes_on_values: whether there are also notes on the values that are shown.
+    ``notes`` are those on all backward passes so far, without duplicates, and on all values that are shown if ``notes_on_values``.
     """
 
     def __init__(self, variables: Mapping[str, Tensor], dtype: str = "float64") -> None:

@@ -204,7 +204,8 @@ class _Reader:
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
         """Return the modes in the header of a ``with``."""
         contexts = self._expressions(tokens)
-        if not contexts or any(tree.kind not in ("name", "call") or tree.children[0].text not in CONTEXTS for tree in contexts):
+        are_modes = all(tree.kind in ("name", "call") and tree.children[0].text in CONTEXTS for tree in contexts)
+        if not (contexts and are_modes):
             raise self._wrong_header("'with' must be followed by a grad mode or another mode of autograd", "with", span)
         return contexts
 
