@@ -31,8 +31,7 @@ class TensorLog:
     """The log of a program, which converts values to tensors and lists the tensors.
 
     Args:
-        source: the text that spans refer to.
-        dtype: the type of tensors made from literals.
+        source, dtype: the text that spans refer to, and the type of tensors made from literals.
         leaves: existing tensors, which are not listed.
         listing: whether to list tensors; the list keeps all tensors alive.
 

@@ -19,9 +19,8 @@ class ForwardLine:
     """One line of a forward pass.
 
     Attributes:
-        name: the name of the tensor.
+        name, value: the name of the tensor, and its value, which is ``None`` if it is unknown.
         operation: the operation as an expression of earlier tensors; for a leaf, its name.
-        value: the value of the tensor; ``None`` if it is unknown.
         node: the node of the tensor; ``None`` for leaves and for operations that are not recorded.
         expression: the text in the program; empty for an operation inside a function.
         call: the outermost call of a function of the program that contains the operation; ``None`` outside calls.
@@ -58,8 +57,7 @@ class CotangentContribution:
     Attributes:
         to: the name of the input.
         place: the position among the arguments that are the same tensor, from 1; ``None`` if no other argument is this tensor.
-        part: the result of the VJP rule; it has the shape of the output if the input was broadcast.
-        value: the result of the VJP rule, summed to the shape of the input.
+        part, value: the result of the VJP rule, in the shape of the output if the input was broadcast, and in that of the input.
         before: the gradient accumulated at the input so far; ``None`` for the first contribution.
         formula: the local derivative; or the VJP rule itself, in which ``%gradient`` is the upstream gradient.
         words: the VJP rule in words if it does not have a formula, or the convention at a kink; names are between backticks.
@@ -118,10 +116,9 @@ class ExplainedStep:
     """One node of a backward pass.
 
     Attributes:
-        names: the names of the outputs that receive a gradient.
+        names, gradients: the names of the outputs that receive a gradient, and their upstream gradients.
         operation: the operation as an expression of its inputs.
         grad_fn: the name of the node in PyTorch.
-        gradients: the upstream gradients, in the order of ``names``.
         contributions: the contributions to the gradients of the inputs.
         selects: whether the operation selects some of its inputs, so that the others contribute 0.
     """
@@ -175,8 +172,7 @@ class Sweep:
     """The backward pass.
 
     Attributes:
-        target: the symbol of the result in derivatives: ``z`` in ``dz/dx``.
-        start: the initial gradient.
+        target, start: the symbol of the result in derivatives, ``z`` in ``dz/dx``, and the initial gradient.
         steps: the nodes, in the order of the backward pass.
         accumulated: the gradient of each variable.
     """

@@ -26,8 +26,7 @@ class _Piece:
     """The LaTeX of one node, with the properties that the formatting of its parent needs.
 
     Attributes:
-        text: the LaTeX.
-        level: the precedence of the outermost operator.
+        text, level: the LaTeX, and the precedence of the outermost operator.
         begins, ends: the kinds of the first and the last symbol: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
         tall: whether the formula is taller than a line of text.
         items: the items of a list; an empty list marks a name with a subscript, which cannot take another subscript.

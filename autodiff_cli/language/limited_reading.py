@@ -28,9 +28,7 @@ def display_name(path: str | None) -> str:
 def read_program(path: str | None) -> str:
     """Return the text of a program file; the path ``None`` is standard input.
 
-    Raises:
-        FileError: if the file cannot be read or is not UTF-8 text.
-        LimitError: if the file is larger than ``MOST_TEXT``.
+    A file that cannot be read, is not UTF-8 text or is larger than ``MOST_TEXT`` is an error.
     """
     data = read_bytes(path, MOST_TEXT)
     try:
@@ -43,9 +41,7 @@ def read_program(path: str | None) -> str:
 def read_bytes(path: str | None, most: int) -> bytes:
     """Return all bytes of a file; the path ``None`` is standard input.
 
-    Raises:
-        FileError: if the file cannot be read.
-        LimitError: if the file has more than ``most`` bytes.
+    A file that cannot be read or has more than ``most`` bytes is an error.
     """
     try:
         pieces: list[bytes] = []
