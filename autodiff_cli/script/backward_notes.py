@@ -50,7 +50,8 @@ class History:
     def before(self, tree: Syntax) -> tuple[list[Syntax], set[str]] | None:
         """Return the statements that computed an expression, in order, and the other names that the expression needs.
 
-        The result is ``None`` if one of the names has a different value now, or there are more than ``MOST_STATEMENTS``.
+        The statements are those whose values have graphs.  The result is ``None`` if they cannot be repeated: one of the other
+        names has a different value now, a statement ran in several turns of a loop, or there are more than ``MOST_STATEMENTS``.
         """
         included: set[int] = set()  # the places of the statements in the entries
         trees: set[int] = set()  # the identities of the statements, which a loop runs several times
@@ -65,14 +66,15 @@ class History:
             if place is not None and self._entries[place][1]:  # its value has a graph
                 statement, _ = self._entries[place]
                 if id(statement) in trees or len(included) >= MOST_STATEMENTS:
-                    return None  # the value may depend on one of the same statement in an earlier turn of a loop
+                    return None
                 included.add(place)
                 trees.add(id(statement))
                 wanted += [(other, place) for other in names_in(statement.children[-1])]
-            elif place == (places[-1] if places else None):
-                outside.add(name)
-            else:
-                return None  # the name has another value now
+                continue
+            latest = places[-1] if places else None
+            if place != latest:
+                return None
+            outside.add(name)
         return [self._entries[place][0] for place in sorted(included)], outside
 
 

@@ -105,7 +105,7 @@ class Blocks(Machine):
         values = [as_whole_number(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
         if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
             raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
-        if values[2:] == [0]:
+        if values[2:] == [0]:  # the step, if it is given
             raise ArgumentError("the step of a range cannot be 0", hint="write range(10), or range(start, stop, step)")
         return range(*values)
 
