@@ -85,7 +85,8 @@ def _downstream(
 def _by_operation(upstream: Syntax, operation: Syntax, part: CotangentContribution, shapes: Mapping[str, Shape]) -> Syntax | None:
     """Return the contribution of an operation whose rule has words in place of a formula; ``None`` for an unusual operation."""
     name = operation.children[0].text if operation.kind == "call" else operation.kind
-    shape, has_dim = np.shape(part.value), operation.kind == "call" and len(operation.children[1].children) > 1
+    has_dim = operation.kind == "call" and len(operation.children[1].children) > 1
+    shape = np.shape(part.value)
     if name in ("sum", "mean") and shape and not has_dim:
         return upstream if name == "sum" else new_tree("div", upstream, number(np.size(part.value)))
     if name == "matmul":  # of two vectors: each receives the other; x @ x contributes twice, first by its first place

@@ -172,12 +172,12 @@ class _LatexPage(Page):
                 times = line.shape.replace(" x ", r" \times ")
                 value += rf" \in \mathbb{{R}}^{{{times}}}"
             rows.append(rf"{name} &= {operation} && \quad {value}" if operation != name else f"{name} &{value}")
-        self._aligned(rows, "alignat*}{3")
+        self._aligned(rows, "alignat*", "{3}")
 
-    def _aligned(self, rows: Sequence[str], kind: str = "align*") -> None:
-        """Write rows in an environment of amsmath; ``kind`` is its name, with ``}{3`` after it if it has the argument 3."""
-        name = kind.partition("}")[0]
-        self.lines += [rf"\begin{{{kind}}}", *(f"{row} \\\\" for row in rows[:-1]), rows[-1], rf"\end{{{name}}}"]
+    def _aligned(self, rows: Sequence[str], environment: str = "align*", argument: str = "") -> None:
+        """Write rows in an environment of amsmath, which may have an argument, such as the number of columns."""
+        *others, last = rows
+        self.lines += [rf"\begin{{{environment}}}{argument}", *(f"{row} \\\\" for row in others), last, rf"\end{{{environment}}}"]
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:
         """Write a step of the backward pass; its sentences are rows among the equations."""

@@ -169,7 +169,7 @@ def _shorter(tree: Syntax) -> Syntax:
     _patterns, replacement = exact(tree.kind, pattern(first), pattern(second)) or (None, None)
     if isinstance(replacement, str):  # the operand ``x`` or ``y``
         return parts["xy".index(replacement)]
-    if replacement is not None and not isinstance(replacement, tuple):
+    if replacement is not None and not isinstance(replacement, tuple):  # not an operation
         return number(replacement)
     # x + 0 = x and x*0 = 0 do not hold for all floats, but they make a formula easier to read.
     if tree.kind == "add" and 0 in numbers:
