@@ -370,9 +370,10 @@ def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
 
 def _mismatch_message(entry: Entry, evaluation: Evaluation) -> str:
     """Return PyTorch's message for a derivative that differs from the reference, with the numbers of an output and an input."""
-    positions = [list(evaluation.variables).index(name) for name in _names(entry)]
-    output = positions[0] if len(positions) == 2 else 0  # of a second derivative, the gradient of the first variable
-    sizes = (-1, evaluation.variables[_names(entry)[-1]].numel())
+    names = _names(entry)
+    positions = [list(evaluation.variables).index(name) for name in names]
+    output = positions[0] if len(names) == 2 else 0  # of a second derivative, the gradient of the first variable
+    sizes = (-1, evaluation.variables[names[-1]].numel())  # rows for the output, columns for the last variable
     analytic, numeric = (np.reshape(entry[side], sizes).T.astype(np.float64) for side in ("analytic", "numeric"))
     return mismatch(output, positions[-1], numeric, analytic).rstrip()
 

@@ -25,7 +25,7 @@ _TOKEN: re.Pattern[str]
 
 
 def _load_tables() -> None:
-    """Set ``_TABLES`` and ``_TOKEN``; this takes some milliseconds, which a help text does not need."""
+    """Set ``_TABLES`` and ``_TOKEN`` from the generated module, which takes some milliseconds that a help text does not need."""
     global _TOKEN
     from autodiff_cli.language import _tables
 
@@ -208,7 +208,7 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             index += 1
             token = tokens[index]
             continue
-        symbol, length, *node_rule = rules[~action]  # the last values, so many, become one value of this symbol
+        symbol, length, *node_rule = rules[~action]  # the last ``length`` values become one value, that of ``symbol``
         parts = values[len(values) - length :]
         if length:
             span = (spans[-length][0], spans[-1][1])
