@@ -46,7 +46,7 @@ BUDGETS = {
     "derivatives": 1075,
     "evaluation": 3330,
     "explanation": 1994,
-    "gradient_checking": 1130,
+    "gradient_checking": 1131,
     "graph_drawing": 1880,
     "language": 1481,
     "lesson": 2033,
