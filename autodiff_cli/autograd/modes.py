@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
@@ -47,21 +48,26 @@ def switch_recording(enabled: bool) -> Token[bool | None]:
 restore_recording = _mode.reset
 
 
-class _ContextDecorator:
-    """A context manager that is also a decorator of functions, generators and coroutines."""
+class _ContextDecorator(AbstractContextManager[None]):
+    """A context manager of a mode that is also a decorator of functions and generator functions."""
+
+    mode: bool
 
     def clone(self) -> Self:
         """Return a new context manager for the same mode."""
-        return type(self)()
+        return type(self)(self.mode)  # type: ignore[call-arg]
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return _run_in_context(function, self.clone)
+        """Return a function that runs ``function``, which may be a generator function, inside a new context."""
+        if inspect.isgeneratorfunction(function):
+            return _generator_in_context(function, self.clone)
 
-    def __enter__(self) -> None:
-        raise NotImplementedError
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        raise NotImplementedError
+        return call
 
 
 class set_grad_enabled(_ContextDecorator):
@@ -90,14 +96,9 @@ class set_grad_enabled(_ContextDecorator):
         _mode.set(self._before)  # undo the switch that the constructor made: a decorator affects only the function
         return super().__call__(function)
 
-    def clone(self) -> Self:
-        return type(self)(self.mode)
-
 
 class grad_mode(_ContextDecorator):
     """A mode whose instances are context managers, which may be nested, and decorators; the class is a decorator without ``()``."""
-
-    mode: bool
 
     def __new__(cls, mode: bool | Callable[..., Any] | None = None) -> Any:
         """Return an instance, or, if ``mode`` is a function (the class is the decorator), the function in the mode."""
@@ -136,13 +137,6 @@ class enable_grad(grad_mode):
     mode = True
 
 
-class always_recording(grad_mode):
-    """A mode with recording even inside ``inference_mode``, for internal use."""
-
-    def _start(self) -> None:
-        _mode.set(True)
-
-
 class inference_mode(grad_mode):
     """A mode without recording, whose new tensors are inference tensors.
 
@@ -154,9 +148,6 @@ class inference_mode(grad_mode):
         super().__init__()
         self.mode = bool(mode)
 
-    def clone(self) -> Self:
-        return type(self)(self.mode)
-
     def _start(self) -> None:
         """Set the modes of the block; the first use of the mode also starts the check of what nodes save."""
         if self.mode and not inference_used[0]:
@@ -166,40 +157,23 @@ class inference_mode(grad_mode):
         switch_recording(not self.mode)
 
 
-def _run_in_context(function: Callable[..., Any], context: Callable[[], _ContextDecorator]) -> Callable[..., Any]:
-    """Return a function that runs ``function``, which may be a generator function, inside a new context."""
-    if inspect.isgeneratorfunction(function):
-        return _generator_in_context(function, context)
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with context():
-            return function(*args, **kwargs)
-
-    return call
-
-
 def _generator_in_context(function: Callable[..., Any], context: Callable[[], _ContextDecorator]) -> Callable[..., Any]:
     """Return a generator function whose code runs inside a new context each time that it is resumed, unlike its caller."""
 
     @functools.wraps(function)
     def generate(*args: Any, **kwargs: Any) -> Any:
         generator = function(*args, **kwargs)
-        resume: Callable[[], Any] = functools.partial(next, generator)
-        try:
-            while True:
+        resume: Callable[[Any], Any] = generator.send
+        argument: Any = None
+        while True:
+            try:
                 with context():
-                    value = resume()
-                try:
-                    resume = functools.partial(generator.send, (yield value))
-                except GeneratorExit:  # the caller closes the generator
-                    raise
-                except BaseException as error:
-                    resume = functools.partial(generator.throw, error)
-        except StopIteration as stop:
-            return stop.value
-        finally:
-            with context():
-                generator.close()
+                    value = resume(argument)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                resume, argument = generator.send, (yield value)
+            except BaseException as error:  # also ``GeneratorExit``, if the caller closes the generator
+                resume, argument = generator.throw, error
 
     return generate

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
-from autodiff_cli.autograd.modes import always_recording
+from autodiff_cli.autograd.modes import inference_mode
 from autodiff_cli.autograd.node import Cotangent, Edge
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
@@ -358,7 +358,7 @@ def rebase_history(tensor: Tensor, result: Tensor) -> None:
 
 def edge_from_source(view: View) -> Edge | None:
     """Record the steps of a view on its source, and return the edge of the result."""
-    with always_recording():
+    with inference_mode(False):
         return as_strided(view.source, view)._edge  # type: ignore[no-any-return]
 
 
