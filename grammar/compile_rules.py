@@ -438,7 +438,7 @@ def times_cotangent(derivative: Syntax) -> Syntax:
     """Return the VJP rule of an elementwise function: its derivative times ``g``, without a product by 1."""
     g, number = name_tree("g"), _number(derivative)
     if number == 0:
-        return call_tree("zero_cotangent", g)
+        return call_tree("zeros_of", g)
     if number is not None and abs(number) == 1:
         return g if number == 1 else new_tree("neg", g)
     return _over(derivative)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from autodiff_cli.autograd.forward_ad.rules import zeros_of
+from autodiff_cli.autograd.primitives.structural import zeros_of
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import DtypeError, GraphError, ShapeError, type_name
 

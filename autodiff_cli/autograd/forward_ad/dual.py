@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from autodiff_cli.autograd.forward_ad.custom import custom_tangents
 from autodiff_cli.autograd.forward_ad.reverse import gradients
-from autodiff_cli.autograd.forward_ad.rules import Rule, rules_of, several_tangents
+from autodiff_cli.autograd.forward_ad.rules import Rule, rule_of, rule_on_arrays, several_tangents
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, next_level, outermost
-from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import tensor_repr
-from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.batched import Batched
-from autodiff_cli.autograd.views_and_versions import view_of
 from autodiff_cli.errors import GraphError
 from autodiff_cli.lazy import named
 
@@ -71,17 +69,18 @@ class Dual(Tensor):
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
         """Return the result of a primitive for arguments with a dual tensor of this level; it is dual if it has a tangent."""
         level = self._forward[2]
-        rules = rules_of(primitive)
-        if rules.on_arrays is not None and level.is_open:
-            quick = _applied_to_arrays(rules.on_arrays, primitive, args, level)
+        fast_rule = rule_on_arrays(primitive)
+        if fast_rule is not None and level.is_open:
+            quick = _applied_to_arrays(fast_rule, primitive, args, level)
             if quick is not None:
                 return quick
         primals, tangents, has_tangent = _unpacked(primitive, args, level)
         out = primitive.function(*primals)
         if not has_tangent:
             return out
-        if rules.tangent is not None:
-            tangent = rules.tangent(out, primals, tangents)
+        rule = rule_of(primitive)
+        if rule is not None:
+            tangent = rule(out, primals, tangents)
         else:  # a composition of other functions, which compute its tangent
             composition: Any = primitive.series
             _, tangent = split(composition(*args), level)
@@ -141,7 +140,8 @@ class Dual(Tensor):
         return named("autodiff_cli.autograd.forward_ad.inplace:written_to")(self, tensor, change)  # type: ignore[no-any-return]
 
     def detach(self) -> Tensor:
-        return stripped(self).detach()
+        """Return the detached primal, which does not have the tangents of lower levels either."""
+        return self._forward[0].detach()  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
         """Detach the primal in place, and drop the tangent."""
@@ -170,14 +170,6 @@ def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
     result = _new(Dual)
     result._forward = (primal, tangent, level)
     return result
-
-
-def view(tensor: Tensor) -> Tensor:
-    """Return a view of all elements of a tensor; the usual case, without a history, does not call ``reshaped``."""
-    if type(tensor) is not Tensor or tensor._requires_grad:
-        return reshaped(tensor, tuple(tensor.shape))  # type: ignore[no-any-return]
-    result = tensor_on(shared_array(tensor)[...])
-    return view_of(result, tensor, reshaped, (result._data.shape,))
 
 
 def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
@@ -209,13 +201,6 @@ def parts_of(value: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
 def settled(tensor: Any) -> Any:
     """Return the primal of a dual tensor whose level has ended; return any other value unchanged."""
     while isinstance(tensor, Dual) and not tensor._forward[2].is_open:
-        tensor = tensor._forward[0]
-    return tensor
-
-
-def stripped(tensor: Tensor) -> Tensor:
-    """Return a tensor without the tangents of all levels."""
-    while isinstance(tensor, Dual):
         tensor = tensor._forward[0]
     return tensor
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff_cli.autograd.forward_ad.dual import Dual, Level, dual, split
-from autodiff_cli.autograd.forward_ad.rules import zeros_of
+from autodiff_cli.autograd.primitives.structural import zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import live_views
 

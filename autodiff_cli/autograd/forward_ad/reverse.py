@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autodiff_cli.autograd.forward_ad.rules import ones_of, zeros_of
+from autodiff_cli.autograd.primitives.structural import zeros_of
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ShapeError
 
 Pair = tuple[Any, "Tensor | None"]
 """A primal and its tangent."""
@@ -33,9 +32,9 @@ def gradients(
     Args:
         outputs: the outputs.
         inputs: the primals of the inputs.
-        grad_outputs: the cotangents; ``(None, None)`` means 1.
+        grad_outputs: the cotangents; ``(None, None)`` means 1, for an output with one element.
     """
-    cotangents = [_one(y) if v is None else v for (y, _), (v, _) in zip(outputs, grad_outputs, strict=True)]
+    cotangents = [v for v, _ in grad_outputs]
     # The terms of sum(v*y') + sum(v'*y) that are not constant; dy is y', and dv is v'.
     terms = [(dy, v) for (_, dy), v in zip(outputs, cotangents, strict=True) if dy is not None and dy.requires_grad]
     terms += [(y, dv) for (y, _), (_, dv) in zip(outputs, grad_outputs, strict=True) if dv is not None]
@@ -56,13 +55,3 @@ def gradients(
         (primal, None if primal is None else zeros_of(primal) if tangent is None else tangent)
         for primal, tangent in zip(primals, tangents, strict=True)
     ]
-
-
-def _one(output: Tensor) -> Tensor:
-    """Return the cotangent 1 of an output with one element."""
-    if output.numel() != 1:
-        raise ShapeError(
-            "grad can be implicitly created only for scalar outputs",
-            hint=f"pass a gradient of shape {list(output.shape)}, or sum the output first",
-        )
-    return ones_of(output)  # type: ignore[no-any-return]

@@ -24,12 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.jacobians import gradients_of
 from autodiff_cli.autograd.modes import enable_grad, is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, VjpRule, argument_names
-from autodiff_cli.autograd.primitives.structural import cast, expanded, kept_shape, reshaped, sum_to, where
+from autodiff_cli.autograd.primitives.structural import cast, expanded, kept_shape, reshaped, sum_to, where, zeros_of
 from autodiff_cli.autograd.primitives.types import Value, array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 
@@ -41,27 +40,15 @@ Rule = Callable[[Value, Primals, Tangents], Any]
 """A function that returns the tangent of the result, or ``None`` if the result does not have a tangent."""
 
 
-class Rules:
-    """The forward-mode rule of a primitive.
-
-    Attributes:
-        tangent: the rule; ``None`` for a function that is composed of other operations in Taylor mode.
-        on_arrays: the rule if it may be called with arrays.  The tangent of a view must share memory, so it needs tensors.
-    """
-
-    __slots__ = ("on_arrays", "tangent")
-
-    def __init__(self, primitive: Primitive) -> None:
-        self.tangent = _derived_rule(primitive)
-        plain = not primitive.view and not primitive.of_sequence and primitive.series != "fixed"
-        self.on_arrays = self.tangent if plain and len(primitive.differentiable_args) in (1, primitive.arity) else None
+@cache
+def rule_on_arrays(primitive: Primitive) -> Rule | None:
+    """Return the rule of a primitive if it may be called with arrays; the tangent of a view, which shares memory, needs tensors."""
+    plain = not primitive.view and not primitive.of_sequence and primitive.series != "fixed"
+    return rule_of(primitive) if plain and len(primitive.differentiable_args) in (1, primitive.arity) else None
 
 
-rules_of = cache(Rules)
-"""Return the forward-mode rule of a primitive, derived on first use."""
-
-
-def _derived_rule(primitive: Primitive) -> Rule | None:
+@cache
+def rule_of(primitive: Primitive) -> Rule | None:
     """Return the rule that follows from a declaration, see the top of this module; ``None`` for a composition."""
     if primitive.series == "fixed":
         return _zero_tangent if primitive.differentiable_args else lambda out, primals, tangents: None
@@ -75,7 +62,9 @@ def _derived_rule(primitive: Primitive) -> Rule | None:
         return _diagonal_rule(primitive)
     if callable(primitive.series):
         return None
-    return _reduction_rule(primitive) if {"dim", "keepdim"}.issubset(primitive.parameters) else _transposed_rule(primitive)
+    if {"dim", "keepdim"}.issubset(primitive.parameters):
+        return _reduction_rule(primitive)
+    return partial(_transposed_tangent, _vjps(primitive))
 
 
 def _zero_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -139,7 +128,7 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
             values = _picked(picks, arguments)
             part = vjp(tangent, *values)
             if primitive.parameters[i] in selects and not _is_finite(part):  # elements that are not selected have tangent 0
-                part = where(vjp(ones_of(out), *values) == 0, 0.0, part)
+                part = where(vjp(zeros_of(out) + 1, *values) == 0, 0.0, part)
             total = part if total is None else total + part
         return fitted(total, out)
 
@@ -152,16 +141,11 @@ def _reduction_rule(primitive: Primitive) -> Rule:
     at = primitive.parameters.index("dim")
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        slopes = vjp(ones_of(out), *_picked(picks, (*primals, out)))
+        slopes = vjp(zeros_of(out) + 1, *_picked(picks, (*primals, out)))
         total = sum_to(slopes * tangents[0], kept_shape(tuple(primals[0].shape), primals[at]))
         return fitted(reshaped(total, tuple(out.shape)), out)
 
     return rule
-
-
-def _transposed_rule(primitive: Primitive) -> Rule:
-    """Transpose the VJP rules, which are linear in the cotangent."""
-    return partial(_transposed_tangent, _vjps(primitive))
 
 
 def _transposed_tangent(vjps: Sequence[PickedVjp], out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -206,16 +190,14 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     live = [(part, t) for part, t in products if isinstance(part, Tensor) and part.requires_grad]  # depend on the cotangents
     starts = [as_tensor(fitted(t, part)) for part, t in live]
     slopes = iter(gradients_of([part for part, _ in live], leaves, starts, create_graph=recorded))
-    tangents: list[Any] = []
-    for out in outs:
-        slope = None if out is None else next(slopes)
-        if out is None:
-            tangents.append(None)
-        elif slope is None:
-            tangents.append(zeros_of(out))
-        else:
-            tangents.append(fitted(slope if isinstance(out, Tensor) else slope._data, out))
-    return tangents
+    return [None if out is None else _tangent_from(next(slopes), out) for out in outs]
+
+
+def _tangent_from(slope: Tensor | None, out: Value) -> Any:
+    """Return the tangent of a result as a tensor or an array, as the result is; 0 without a slope."""
+    if slope is None:
+        return zeros_of(out)
+    return fitted(slope if isinstance(out, Tensor) else slope._data, out)
 
 
 Pick = int | Callable[[Sequence[Any]], Any]
@@ -269,23 +251,6 @@ def _is_finite(value: Value) -> bool:
 def as_tensor(value: Any) -> Tensor:
     """Return a value as a tensor; a tensor is returned unchanged."""
     return value if isinstance(value, Tensor) else tensor_on(np.asarray(value)[()])
-
-
-def _maker_of_constants(make: Callable[..., Array]) -> Callable[[Any], Any]:
-    """Return a function that fills the shape and the type of a value by ``np.ones`` or ``np.zeros``."""
-
-    def like(out: Value) -> Value:
-        data = array_of(out)
-        array = make(data.shape, data.dtype)[()]
-        return tensor_on(array) if isinstance(out, Tensor) else array
-
-    return like
-
-
-ones_of: Callable[[Any], Any] = _maker_of_constants(np.ones)
-"""Return ones with the shape and the type of a tensor or an array."""
-zeros_of: Callable[[Any], Any] = _maker_of_constants(np.zeros)
-"""Return zeros with the shape and the type of a tensor or an array."""
 
 
 def fitted(tangent: Any, out: Value) -> Any:

@@ -14,12 +14,12 @@ import numpy as np
 
 from autodiff_cli.autograd.dtypes import Array
 from autodiff_cli.autograd.modes import inference_mode
-from autodiff_cli.autograd.node import Cotangent, Edge
+from autodiff_cli.autograd.node import Edge
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.primitives.primitive import TensorFunction
-from autodiff_cli.autograd.primitives.types import Dims, Key, Shape
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.primitives.types import Dims, Key, Shape, Value
+from autodiff_cli.autograd.tensor import Tensor, tensor_on, zeros_on
 from autodiff_cli.autograd.views_and_versions import View, adopt, renew_views
 from autodiff_cli.errors import ArgumentError, IndexOutOfRange, ShapeError
 from autodiff_cli.limits import check_elements
@@ -165,9 +165,9 @@ reshaped: TensorFunction = declare(
 # Selecting
 
 
-def zero_cotangent(g: Cotangent) -> Any:
-    """Return zeros with the shape and type of a cotangent."""
-    return tensor_on(np.zeros(g.shape, g.dtype)) if isinstance(g, Tensor) else np.zeros_like(g)[()]
+def zeros_of(value: Value) -> Any:
+    """Return zeros with the shape and the type of a tensor, as a tensor, or of an array."""
+    return zeros_on(value.shape, value) if isinstance(value, Tensor) else np.zeros_like(value)[()]
 
 
 def _where(condition: Array, x: Array, y: Array) -> Array:

@@ -9,9 +9,8 @@ from typing import Any
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
 from autodiff_cli.autograd.forward_ad.dual import Level, dual_of, parts_of
-from autodiff_cli.autograd.forward_ad.rules import zeros_of
 from autodiff_cli.autograd.primitives.interface_kinds import FUNCTION, checks
-from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.primitives.structural import reshaped, zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, pair_of, standard_basis

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from autodiff_cli.autograd.primitives.argument_kinds import DIMENSION, NUMBER, TENSOR, TEXT, optional
 from autodiff_cli.autograd.primitives.declare import Declarations
-from autodiff_cli.autograd.primitives.structural import largest, where, zero_cotangent
+from autodiff_cli.autograd.primitives.structural import largest, where, zeros_of
 from autodiff_cli.numerics import activation as arrays, decomposition
 from autodiff_cli.ops.rules.elementary import abs, exp, expm1, log, sign, square, tanh, tanh_slope
 from autodiff_cli.ops.rules.reduce import sum
@@ -51,9 +51,9 @@ def _log_softmax_series(x: Any, dim: Any) -> Any:
 log_softmax = declare('log_softmax', arrays.log_softmax, {'x': lambda g, out, dim: -g * expm1(out) - exp(out) * (sum(g, dim, True) - g)}, statics={'dim': -1}, kinds={'dim': DIMENSION}, series=_log_softmax_series, summary='log(softmax(x)) along dim without overflow', formula='g - softmax(x)*sum(g)', samples=(([0.3, -1.0, 2.0],), ([[0.5, -1.0], [2.0, 0.1]], 0),))
 sigmoid_slope = declare('sigmoid_slope', arrays.sigmoid_slope, {'x': lambda g, x, out: g * (out * -tanh(x / 2)), 's': None}, decomposition='sigmoid(x)*sigmoid(-x)', public=False)
 gelu_cubic = declare('gelu_cubic', arrays.gelu_cubic, {'x': lambda g, x, cube, order: g * gelu_cubic(x, cube, order + 1)}, statics={'cube': 0.044715, 'order': 0}, decomposition=lambda cube, order: decomposition('gelu_cubic', cube, order), public=False)
-threshold_backward = declare('threshold_backward', lambda x, y: np.where(y <= 0, 0.0, x)[()], {'x': lambda g, y: where(y <= 0, 0.0, g), 'y': lambda g: zero_cotangent(g)}, node='ThresholdBackwardBackward0', selects=('y',), decomposition='0 if y <= 0 else x', public=False)
-hardtanh_backward = declare('hardtanh_backward', arrays.hardtanh_backward, {'x': lambda g, y, low, high, outside: hardtanh_backward(g, y, low, high, outside), 'y': lambda g: zero_cotangent(g)}, statics={'low': 0.0, 'high': math.nan, 'outside': 0.0}, node='HardtanhBackwardBackward0', selects=('y',), decomposition=lambda low, high, outside: decomposition('hardtanh_backward', low, high, outside), public=False)
+threshold_backward = declare('threshold_backward', lambda x, y: np.where(y <= 0, 0.0, x)[()], {'x': lambda g, y: where(y <= 0, 0.0, g), 'y': lambda g: zeros_of(g)}, node='ThresholdBackwardBackward0', selects=('y',), decomposition='0 if y <= 0 else x', public=False)
+hardtanh_backward = declare('hardtanh_backward', arrays.hardtanh_backward, {'x': lambda g, y, low, high, outside: hardtanh_backward(g, y, low, high, outside), 'y': lambda g: zeros_of(g)}, statics={'low': 0.0, 'high': math.nan, 'outside': 0.0}, node='HardtanhBackwardBackward0', selects=('y',), decomposition=lambda low, high, outside: decomposition('hardtanh_backward', low, high, outside), public=False)
 softsign_slope = declare('softsign_slope', lambda x, n: (1 + np.abs(x)) ** np.negative(n * 1.0), {'x': lambda g, x, n: g * (-n * sign(x) * softsign_slope(x, n + 1))}, statics={'n': 2}, decomposition=lambda n: decomposition('softsign_slope', n), public=False)
 left_exp = declare('left_exp', lambda x, inner: np.where(x > 0, 0.0, np.exp(np.minimum(x, 0) * inner))[()], {'x': lambda g, x, out, inner: where(x < 0, g * (out * inner), 0.0)}, statics={'inner': 1.0}, decomposition='0 if x > 0 else exp(inner*x)', public=False)
-tanhshrink_of = declare('tanhshrink', arrays.tanhshrink, {'x': lambda g, x: g * square(tanh(x)), 't': lambda g: zero_cotangent(g)}, node='SubBackward0', decomposition=lambda: decomposition('TANHSHRINK'), public=False)
+tanhshrink_of = declare('tanhshrink', arrays.tanhshrink, {'x': lambda g, x: g * square(tanh(x)), 't': lambda g: zeros_of(g)}, node='SubBackward0', decomposition=lambda: decomposition('TANHSHRINK'), public=False)
 prelu_kernel = declare('prelu_kernel', lambda x, weight: np.where(x > 0, x, x * weight)[()], {'x': lambda g, x, weight: where(x > 0, g, g * weight), 'weight': lambda g, x: where(x > 0, 0.0, g * x)}, decomposition='x if x > 0 else weight*x', public=False)
