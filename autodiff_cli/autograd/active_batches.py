@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,17 +18,14 @@ active_batches = _active.get
 """Return the batches of the calls of ``vmap`` that are running, the outermost first."""
 
 
-class running:
-    """A context manager in which the given batches, the outermost first, are the active batches."""
-
-    def __init__(self, *batches: Any) -> None:
-        self._batches = batches
-
-    def __enter__(self) -> None:
-        self._token = _active.set(self._batches)
-
-    def __exit__(self, *error: object) -> None:
-        _active.reset(self._token)
+@contextmanager
+def running(*batches: Any) -> Iterator[None]:
+    """Return a context in which the given batches, the outermost first, are the active batches."""
+    before = _active.set(batches)
+    try:
+        yield
+    finally:
+        _active.reset(before)
 
 
 def draws(function: Callable[_Args, _Result]) -> Callable[_Args, _Result]:

@@ -160,8 +160,6 @@ class SequenceNode(OpNode):
 
     __slots__ = ()
 
-    frees = False
-
     def run_rules(self, grad: Cotangent, values: Sequence[Any], needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Run the only rule once for each needed tensor of the sequence; ``None`` for the others."""
         return [
