@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from autodiff_cli.autograd.dtypes import promote
 from autodiff_cli.autograd.primitives.argument_kinds import Argument
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
-from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction
+from autodiff_cli.autograd.primitives.primitive import Declared, Primitive, TensorFunction
 from autodiff_cli.autograd.primitives.structural import cast, dimension, reshaped
 from autodiff_cli.autograd.primitives.types import Key, Shape
 from autodiff_cli.autograd.tensor import Tensor
@@ -29,7 +30,6 @@ arguments for one example.  It returns a physical result, or a tuple of them."""
 RULES: dict[str, BatchRule] = {}
 """The rules of operations for which no rule can be derived, by the name of the operation."""
 
-_derived: dict[TensorFunction, BatchRule | None] = {}
 _DIMENSIONS = frozenset(("dim", "dim0", "dim1", "dim2", "dims"))
 _INDEPENDENT = frozenset(
     ("keepdim", "reverse", "correction", "ord", "offset", "descending", "largest", "sorted", "stable", "k", "lengths")
@@ -49,10 +49,7 @@ def rule(*names: str) -> Callable[[BatchRule], BatchRule]:
 
 def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tensor:
     """Return the batched result of a primitive for all examples, by its batch rule, or example by example without one."""
-    function = primitive.function
-    if function not in _derived:
-        _derived[function] = _derived_rule(primitive)
-    batch_rule = _derived[function]
+    function, batch_rule = primitive.function, _rule_of(primitive)
     first_plain = 1 if primitive.of_sequence else primitive.arity
     if batch_rule is None or any(batch.holds(value) for value in args[first_plain:]):  # plain arguments that differ by example
         return batch.loop(function, args)  # type: ignore[no-any-return]
@@ -61,25 +58,21 @@ def apply(batch: Batch, primitive: Primitive, args: Sequence[Argument]) -> Tenso
 
 def apply_several(batch: Batch, operation: MultiOutput, args: Sequence[Argument]) -> Sequence[Tensor]:
     """Return the results of an operation with several results for all examples, as batched tensors."""
-    function = operation.function
-    if function not in _derived:
-        has_dimension = _has_dimension(operation.parameters[1:])
-        derived = _rule_along_dimensions(operation.parameters, 1) if has_dimension else None
-        _derived[function] = RULES.get(operation.name) or derived
-    batch_rule = _derived[function]
+    function, batch_rule = operation.function, _rule_of(operation)
     if batch_rule is None:
         return batch.loop(function, args)  # type: ignore[no-any-return]
     return [batch.wrap(part) for part in batch_rule(function, batch, *args)]
 
 
-def _derived_rule(primitive: Primitive) -> BatchRule | None:
-    """Return the batch rule of a primitive; ``None`` if it is applied example by example."""
-    if primitive.elementwise:
-        return broadcasting(primitive.arity)
-    if primitive.name in RULES:
-        return RULES[primitive.name]
-    if _has_dimension(primitive.parameters[primitive.arity :]) and not primitive.of_sequence:
-        return _rule_along_dimensions(primitive.parameters, primitive.arity)
+@cache
+def _rule_of(operation: Declared) -> BatchRule | None:
+    """Return the batch rule of an operation; ``None`` if it is applied example by example."""
+    if isinstance(operation, Primitive) and operation.elementwise:
+        return broadcasting(operation.arity)
+    if operation.name in RULES:
+        return RULES[operation.name]
+    if _has_dimension(operation.parameters[operation.arity :]) and not operation.of_sequence:
+        return _rule_along_dimensions(operation.parameters, operation.arity)
     return None
 
 
