@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 10040,
+    "autograd": 9942,
     "cli": 4093,
     "code_generation": 1185,
     "compiler": 2938,
