@@ -19,7 +19,7 @@ KNOWN = {
     ),
     "the weights without an absolute scale": ("solvers/fitting/statistics.py", "+ 1) - 2 * logs", "+ 1) + 2 * logs"),
     "large steps over flat functions": ("gradient_checking/ridders.py", "better = agrees & (off < error)", "better = off < error"),
-    "a pass within noise": ("gradient_checking/verdicts.py", "tolerance <= _MOST_MOVED", "tolerance <= _MOST_LOST"),
+    "a pass within noise": ("gradient_checking/verdicts.py", "tolerance <= _MOST_MOVED * abs", "tolerance <= _MOST_LOST * abs"),
     "`false and c`": ("compiler/simplify.py", "return other if condition else False", "return other"),
     "a table that just fits": ("report/table.py", "if sum(least) > room", "if sum(least) >= room"),
     "gamma beside -0": ("code_generation/languages/python.toml", "(math.sinh, math.gamma)", "(math.sinh,)"),
