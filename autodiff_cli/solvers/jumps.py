@@ -79,10 +79,7 @@ def _on_line(x: Vector, i: int, value: float) -> Vector:
 
 
 def _irregular_places(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
-    """Return the places of variable i where a function may not be continuous, each as two close floats; none if there are none.
-
-    They are the lowest two neighbouring floats with such a place between them, and the range from these to the highest ones.
-    """
+    """Return close floats between which a function of variable i may jump: the lowest pair, and the range from it to the last."""
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))

@@ -179,13 +179,14 @@ def derived_quantity(fit: Fit, text: str) -> Record:
     problem, n = fit.problem, len(fit.point)
     (values,), (errors,) = derived_in_groups(problem, text, fit.point[None], fit.matrix[None])
     (results,) = (block[:, 0] for _, block in _quantity(problem, text, 1).blocks("second", fit.point))
-    if not np.isfinite(results[: n + 1]).all():
+    slopes_and_value, second = results[: n + 1], results[n + 1 :]
+    if not np.isfinite(slopes_and_value).all():
         raise NotSolved(f"{setting('derive')}: '{text}' or its derivative is not finite at the solution")
     error = float(errors)
     is_linear = None
     if np.isfinite(error):
         lower = np.zeros((n, n))
-        lower[np.tril_indices(n)] = results[n + 1 :]  # after the n first derivatives and the value
+        lower[np.tril_indices(n)] = second
         shift = 0.5 * float(np.sum((lower + np.tril(lower, -1).T) * fit.matrix))
         is_linear = bool(abs(shift) <= EQUALS_FIRST_ORDER * error)
     return {"expression": text, **fit.estimate(float(values), error), "linear": is_linear}

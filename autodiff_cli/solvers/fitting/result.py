@@ -247,7 +247,7 @@ def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[Re
         return []
     size = np.abs(residuals)
     candidates = np.arange(len(size))
-    if len(size) > OUTLIERS:
+    if len(size) > OUTLIERS:  # find the largest ones without sorting all
         candidates = np.flatnonzero(size >= np.partition(size, -OUTLIERS)[-OUTLIERS])
     largest = candidates[np.argsort(-size[candidates], kind="stable")][:OUTLIERS].tolist()
     data = problem.data
@@ -279,11 +279,19 @@ def _undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...]
     if alone or len(involved) == 1:
         return f"the data do not determine {listed(alone or [names[i] for i in involved])}"
     for i, j in itertools.combinations([i for i in involved if point[i]], 2):
-        for text, move in _PAIRS:
-            moves = [move(float(point[i]), float(point[j]), t) for t in _MOVEMENTS]
-            if all(_is_same_after(objective, point, {i: a, j: b}) for a, b in moves):
-                return f"the data determine only {text.format(names[i], names[j])}, not {names[i]} and {names[j]}"
+        text = _determined_combination(objective, point, i, j)
+        if text is not None:
+            return f"the data determine only {text.format(names[i], names[j])}, not {names[i]} and {names[j]}"
     return f"the data determine only a combination of {listed(names[i] for i in involved)}, not each of them"
+
+
+def _determined_combination(objective: SumOfSquares, point: Vector, i: int, j: int) -> str | None:
+    """Return the form, such as ``{}*{}``, of a combination of two parameters that alone matters to the objective, if any."""
+    for text, move in _PAIRS:
+        moves = [move(float(point[i]), float(point[j]), t) for t in _MOVEMENTS]
+        if all(_is_same_after(objective, point, {i: a, j: b}) for a, b in moves):
+            return text
+    return None
 
 
 def _all_determined(objective: SumOfSquares, point: Vector) -> bool:

@@ -85,10 +85,11 @@ def _points(problem: FitProblem, names: list[str], count: int) -> list[Vector]:
     others = [name for name, is_linear in zip(problem.free, linear, strict=True) if name in names and not is_linear]
     spans = [(float(np.min(column)), float(np.max(column))) for column in problem.data.columns.values()]
     result = []
-    for k in range(1, (count if others else 1) + 1):
+    for number in range(1, (count if others else 1) + 1):
         point = problem.first.copy()
         for dimension, name in enumerate(others):
-            u, v = (_van_der_corput(k, _PRIMES[(2 * dimension + side) % len(_PRIMES)]) for side in (0, 1))  # a Halton point
+            bases = (_PRIMES[(2 * dimension + side) % len(_PRIMES)] for side in (0, 1))
+            u, v = (_van_der_corput(number, base) for base in bases)  # two coordinates of a Halton point
             interval = problem.ranges[name] or problem.bounds.get(name)
             point[problem.free.index(name)] = _trial_value(interval, spans, u, v)
         result.append(problem.box.inside(_with_linear_solution(problem, point, linear) if linear.any() else point))

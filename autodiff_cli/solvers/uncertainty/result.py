@@ -174,10 +174,10 @@ def concise(value: float, u: float) -> str:
         return f"{value:.12g} ± {u:.2g}"
     first = max(_exponent(number, 2) for number in (abs(value), u) if number)
     last = _exponent(u, 2) - 1  # the powers of ten of the first and the last digit
-    has_power = last > 0 or max(abs(value), u) < _SMALLEST
+    has_power = last > 0 or max(abs(value), u) < _SMALLEST  # 1234(120) would have a last digit that is not known
     power = first if has_power else 0
     number, size = (f"{Decimal(x).scaleb(-power):.{power - last}f}" for x in (value, u))
-    digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")
+    digits = size if float(size) >= 1 else size.replace(".", "").lstrip("0")  # in units of the last digit of the number
     return f"{number}({digits})" + (f"e{power}" if power else "")
 
 
