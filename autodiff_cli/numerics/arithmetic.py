@@ -60,7 +60,7 @@ def falling_power(x: Array, y: Array, k: int) -> Any:
         value = np.where((x < 0) & (np.abs(y) >= EVEN), -value, value)
     small = np.abs(y) < 0.5  # for such y, the difference y - 1 is rounded
     if np.any(small):
-        root = x ** (y / 2)
+        root = x ** (y / 2)  # of x**y, which is divided k times by x
         value = np.where(small, functools.reduce(operator.truediv, [x] * k, count * root) * root, value)
     if not np.all(np.isfinite(value)):
         value = _replace_overflow(value, count, x, y, k)
@@ -77,9 +77,10 @@ def _replace_overflow(value: Array, count: Array, x: Array, y: Array, k: int) ->
     # Where one factor overflows and the other underflows, add logarithms.
     size, whole = np.abs(x), y == np.floor(y)
     logarithm = k * np.log(np.abs(y)) + (y - k) * np.log(size)
-    sign = np.sign(y) ** k * np.where(x < 0, -1.0, 1.0) ** np.where(whole, np.mod(y - k, 2), np.nan)
+    sign = np.sign(y) ** k  # of count
+    sign_below_0 = sign * np.where(x < 0, -1.0, 1.0) ** np.where(whole, np.mod(y - k, 2), np.nan)
     real = np.isfinite(x) & np.isfinite(y) & (size > 0) & ((x > 0) | whole)
-    return np.where(np.isnan(value) & real, np.where(x > 0, np.sign(y) ** k, sign) * np.exp(logarithm), value)
+    return np.where(np.isnan(value) & real, np.where(x > 0, sign, sign_below_0) * np.exp(logarithm), value)
 
 
 def falling_count(y: Value, k: int) -> Any:
