@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, BinaryIO, cast
 
-from autodiff_cli.data import readers, storage
+from autodiff_cli import lazy
+from autodiff_cli.data import storage
 from autodiff_cli.data.compression import FIRST_BYTES, decompressed, first_bytes
 from autodiff_cli.data.readers.hive import HiveReader, partition_columns
 from autodiff_cli.data.row_blocks import SAMPLE, Input, PartitionValue, Reader
@@ -164,10 +165,12 @@ def reader(source: Input) -> Reader:
     Raises:
         FileError: if the file cannot be read.
         DataError: if the file is not in this format.
+        UsageError: if the given column names do not fit the file.
+        MissingPackage: if the format needs a package that is not installed.
     """
     file = opened(source.path, source.style, source.title)
     try:
-        inner = readers.reader(source, file)
+        inner: Reader = lazy.named(f"autodiff_cli.data.readers.{source.format.reader}")(source, file)
         return cast("Reader", HiveReader(inner, source.values)) if source.values else inner
     except BaseException:
         file.close()
@@ -201,19 +204,14 @@ def _seekable(file: Any, file_format: Format, name: str) -> BinaryIO:
     """Return a seekable copy of a pipe; the pipe itself if it may contain a stream, or ``DataError`` if it has another format."""
     begins = file.peek(FIRST_BYTES)[:FIRST_BYTES]
     if begins.startswith(file_format.magic):
-        return _copied(file)
+        import shutil
+        import tempfile
+
+        copy = tempfile.TemporaryFile()  # noqa: SIM115
+        shutil.copyfileobj(file, copy)
+        copy.seek(0)
+        return cast("BinaryIO", copy)
     if not file_format.stream_magic:
         title = file_format.library or file_format.name
         raise DataError(f"{name} is not in {title} format", hint=f"it begins with {first_bytes(begins)}")
     return cast("BinaryIO", file)
-
-
-def _copied(file: BinaryIO) -> BinaryIO:
-    """Copy a pipe to a temporary file, which is seekable."""
-    import shutil
-    import tempfile
-
-    copy = tempfile.TemporaryFile()  # noqa: SIM115
-    shutil.copyfileobj(file, copy)
-    copy.seek(0)
-    return cast("BinaryIO", copy)

@@ -14,15 +14,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO
 
 from autodiff_cli import signals
 from autodiff_cli.data import storage
 from autodiff_cli.errors import FileError, UsageError, setting
 from autodiff_cli.formats import plain
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 
 @contextmanager
@@ -33,9 +30,12 @@ def opened(path: str | None) -> Iterator[BinaryIO]:
     raises ``FileError``.
     """
     if path is None:
-        out = _standard_output()
+        sys.stdout.flush()  # the text before these bytes
+        memory = io.BytesIO()  # for a standard output that takes only text, as that of a notebook does
+        out: BinaryIO = getattr(sys.stdout, "buffer", memory)
         yield out
         out.flush()
+        sys.stdout.write(memory.getvalue().decode())
         return
     if storage.is_url(path):
         with terminable(), storage.created(path) as file:
@@ -135,30 +135,6 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _standard_output() -> BinaryIO:
-    """Return standard output as a file of bytes, after the text that was written to it."""
-    buffer: BinaryIO | None = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        return cast("BinaryIO", _Decoded(sys.stdout))
-    sys.stdout.flush()
-    return buffer
-
-
-class _Decoded(io.RawIOBase):
-    """A binary stream that writes to a text stream, such as the output of a test or notebook."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: ReadableBuffer) -> int:
-        written = bytes(data)
-        self._stream.write(written.decode())
-        return len(written)
 
 
 def is_folder(path: str | None) -> bool:
