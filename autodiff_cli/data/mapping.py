@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.compiler.program import Compiled
 from autodiff_cli.data.column_values import is_number
-from autodiff_cli.data.row_blocks import RENAMED, Block, Reader, ReadRequest, Results, Tally, Writer, field_of, without
+from autodiff_cli.data.row_blocks import RENAMED, BadRows, Block, Reader, ReadRequest, Results, Tally, Writer, field_of
 from autodiff_cli.data.selection import Condition, column_list, constant_or_column, named_columns
 from autodiff_cli.errors import AutodiffError, MissingValue, NotFiniteError, UsageError, setting
 from autodiff_cli.evaluation import compile
@@ -330,14 +330,11 @@ class RowMap:
         if not isinstance(self.program, compile.RowByRowProgram):
             self.program.run(values, out)
             return block, out
-        failures: dict[int, str] = {}
+        bad = BadRows(block.where, self.task.on_error, finite=False)
         for i, error in self.program.failures(values, out):
             error.about(f"{block.where} {block.lines[i]}")
             if self.task.on_error == "stop":
                 raise error
-            failures[i] = error.message
-        new = [message for i, message in failures.items() if i not in block.problems]  # others are already counted
-        counted = replace(block, bad=block.bad + len(new), first_bad=block.first_bad or next(iter(new), ""))
-        if not failures or self.task.on_error != "skip":
-            return replace(counted, problems=block.problems | failures), out
-        return without(counted, set(failures)), [np.delete(array, list(failures)) for array in out]
+            bad.messages[i] = error.message
+        skipped = list(bad.messages) if self.task.on_error == "skip" else []
+        return bad.applied_to(block), [np.delete(array, skipped) for array in out]

@@ -349,14 +349,17 @@ class BadRows:
             self.add(position, line, f"column '{column}' contains {text}, which is not a number", hint)
 
     def applied_to(self, block: Block) -> Block:
-        """Return a block with its bad rows counted, and without them if ``on_error`` is ``skip``."""
+        """Return a block with these bad rows counted beside its own, and without them if ``on_error`` is ``skip``."""
         if not self.messages:
             return block
-        counted = replace(block, bad=len(self.messages), first_bad=self.messages[min(self.messages)])
+        messages = self.messages | block.problems
+        problems = {position: messages[position] for position in sorted(messages)}
+        skipped = block.bad - len(block.problems)  # the rows that the block does not contain any more
+        first_bad = block.first_bad if skipped else next(iter(problems.values()))
+        counted = replace(block, bad=skipped + len(problems), first_bad=first_bad)
         if self.on_error == "skip":
-            return without(counted, set(self.messages))
-        problems = {position: self.messages[position] for position in sorted(self.messages)}
-        return replace(counted, problems=problems, missing=self.missing)
+            return without(counted, set(problems))
+        return replace(counted, problems=problems, missing=block.missing | self.missing)
 
 
 def field_of(name: str, columns: Container[str]) -> tuple[str, tuple[str, ...]]:

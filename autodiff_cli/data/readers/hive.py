@@ -104,23 +104,16 @@ class HiveReader:
 
     def _with_numbers(self, block: Block, request: ReadRequest) -> Block:
         """Return a block with the numbers of partition columns; if a value is not a number, all rows are bad."""
-        texts = {name: str(self._values[name].value) for name in request.numbers if name in self._values}
-        wrong = [name for name, text in texts.items() if not is_number(text)]
-        numbers = {name: np.full(block.rows, np.nan if name in wrong else float(text)) for name, text in texts.items()}
-        block = replace(block, numbers={**block.numbers, **numbers})
-        return self._with_bad_rows(block, wrong, request) if wrong and block.rows else block
-
-    def _with_bad_rows(self, block: Block, names: Sequence[str], request: ReadRequest) -> Block:
-        """Return a block whose rows are all bad, because these partition columns have values that are not numbers."""
-        bad = BadRows(block.where, request.on_error, request.finite)
-        for name in names:
+        numbers, bad = dict(block.numbers), BadRows(block.where, request.on_error, request.finite)
+        for name in [name for name in request.numbers if name in self._values]:
+            value = self._values[name].value
+            if is_number(str(value)):
+                numbers[name] = np.full(block.rows, float(str(value)))
+                continue
+            numbers[name] = np.full(block.rows, np.nan)
             for i, line in enumerate(block.lines):
-                bad.add_cell(i, line, name, self._values[name].value)
-        bad.messages.update(block.problems)
-        # The reader of the file has already removed the rows that it skipped, so that ``bad`` does not count them.
-        skipped, first = (block.bad, block.first_bad) if request.on_error == "skip" else (0, "")
-        block = bad.applied_to(block)
-        return replace(block, bad=block.bad + skipped, first_bad=first or block.first_bad)
+                bad.add_cell(i, line, name, value)
+        return bad.applied_to(replace(block, numbers=numbers))
 
     def _extended(self, raw: list[str] | bytes) -> list[str] | bytes:
         """Return lines of text with the partition columns appended to each line, as members of an object or as cells."""
