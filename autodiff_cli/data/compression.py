@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from autodiff_cli.errors import DataError, FileError
+from autodiff_cli.data.pyarrow_import import library_errors
+from autodiff_cli.errors import DataError
 from autodiff_cli.formats import compression_of
 from autodiff_cli.lazy import library, named
 
@@ -87,26 +88,20 @@ def decompressed(file: BinaryIO, name: str, path: str | None) -> BinaryIO:
 
 
 class _Decompressed:
-    """The data of a compressed file, with the reading methods of ``io.BufferedIOBase``."""
+    """The data of a compressed file, with the reading methods of ``io.BufferedIOBase``; errors of the codec are ``DataError``."""
 
     def __init__(self, data: Any, file: BinaryIO, name: str, codec: str) -> None:
         self._data = data
         self._file = file
         self._problem = f"cannot decompress {name} ({codec})"
 
-    def read(self, size: int) -> bytes:
-        return self._checked(self._data.read, size)
+    def read(self, size: int) -> Any:
+        with library_errors(self._problem):
+            return self._data.read(size)
 
-    def read1(self, size: int) -> bytes:
-        return self._checked(self._data.read1, size)
-
-    def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
-        """Return what a reading method returns for a size; raise ``FileError`` instead of the errors of the codec."""
-        try:
-            return read(size)
-        except Exception as error:  # each library raises errors of its own
-            reason = str(error).partition(" (b'")[0]  # gzip adds the bytes as Python writes them
-            raise FileError(self._problem, hint=reason or None) from None
+    def read1(self, size: int) -> Any:
+        with library_errors(self._problem):
+            return self._data.read1(size)
 
     def close(self) -> None:
         self._data.close()

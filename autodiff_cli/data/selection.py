@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.data.column_values import numbered_texts
+from autodiff_cli.data.column_values import numbered_keys, texts_of_cells
 from autodiff_cli.data.row_blocks import Block, only
 from autodiff_cli.errors import AutodiffError, UsageError, setting
 from autodiff_cli.evaluation import compile
@@ -153,7 +153,7 @@ class Condition:
         results = [np.empty(block.rows)]
         values = {name: block.numbers[columns[name]] for name in self.variables}
         for name, (column, holds) in self._comparisons.items():
-            texts, codes = numbered_texts(block.texts[columns[column]])
+            codes, texts = numbered_keys(block.texts[columns[column]], texts_of_cells)
             values[name] = np.array(list(map(holds, texts)), float)[codes]
         if isinstance(self._program, compile.RowByRowProgram):
             for i, error in self._program.failures(values, results):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autodiff_cli.arrays import Floats, Indices, Vector
-from autodiff_cli.data.column_values import dense, json_text, numbered, python_values
+from autodiff_cli.data.column_values import json_text, numbered, numbered_keys, python_values
 from autodiff_cli.data.row_blocks import Block, Column, Results, only
 
 Number = TypeVar("Number", np.int64, np.float64, np.object_)
@@ -186,28 +186,16 @@ def _grouped(block: Block) -> tuple[Indices, list[Hashable]]:
     codes = np.zeros(block.rows, np.intp)
     keys: list[tuple[Hashable, ...]] = [()]
     for column in block.columns.values():
-        column_codes, labels = _coded(column)
+        column_codes, labels = numbered_keys(column, _keys)
         count = len(labels)
         codes, pairs = numbered((codes * count + column_codes).tolist())  # a group so far and a label, as one number
         keys = [(*keys[pair // count], labels[pair % count]) for pair in pairs]
     return codes, list(keys)
 
 
-def _coded(column: Column) -> tuple[Indices, list[Hashable]]:
-    """Return a number for each value of a column, and the key that each number stands for."""
-    if isinstance(column, (list, np.ndarray)) or str(column.type).startswith(_NESTED):
-        return numbered(_keys(python_values(column)))
-    encoded = dense(column).dictionary_encode("encode")
-    codes, keys = numbered(_keys(python_values(encoded.dictionary)))
-    return codes[encoded.indices.to_numpy()], keys
-
-
-_NESTED = ("struct", "list", "large_list", "fixed_size_list", "map")
-"""The types of Arrow that have no dictionary."""
-
-
-def _keys(values: list[Any]) -> list[Hashable]:
-    """Return the key of each value, which is the value itself if all are strings and integers."""
+def _keys(column: Column) -> list[Hashable]:
+    """Return the key of each value of a column, which is the value itself if all are strings and integers."""
+    values = python_values(column)
     return values if set(map(type, values)) <= {str, int} else list(map(_key, values))
 
 

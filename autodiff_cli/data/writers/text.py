@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from autodiff_cli.data.column_values import cell_values, json_text, with_nulls
+from autodiff_cli.data.column_values import cell_values, json_text, texts_of_cells, with_nulls
 from autodiff_cli.data.compression import CompressedFile
 from autodiff_cli.data.native_text import Lines, Part, is_fast, is_writable, write_rows
 from autodiff_cli.data.row_blocks import Block, OutputStyle, Reader, Results, Writer
@@ -101,7 +101,7 @@ class MarkdownWriter(TextWriter):
 
     def encode(self, block: Block, results: Results) -> Buffers:
         """Return rows as lines of a table, in which a missing value is empty."""
-        cells = (["" if value is None else str(value) for value in cell_values(block.columns[name])] for name in self._copies)
+        cells = (texts_of_cells(block.columns[name]) for name in self._copies)
         return ["".join(map(markdown_line, zip(*cells, *map(number_texts, results), strict=True))).encode()]
 
 
