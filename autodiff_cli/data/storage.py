@@ -84,7 +84,8 @@ def opened(path: str) -> BinaryIO:
     if not is_url(path):
         return open(path, "rb")
     with _as_file_error(path):
-        return cast("BinaryIO", io.BufferedReader(_Remote(_system(path).open(path, "rb", block_size=_AHEAD)), _BUFFER))
+        remote: Any = _Remote(_system(path).open(path, "rb", block_size=_AHEAD))
+        return cast("BinaryIO", io.BufferedReader(remote, _BUFFER))
 
 
 def is_remote(file: object) -> bool:
@@ -213,53 +214,31 @@ def created(url: str) -> Iterator[BinaryIO]:
         raise
 
 
-class _Remote(io.RawIOBase):
-    """A file of fsspec whose errors are all ``OSError``.
-
-    Attributes:
-        size: the number of bytes of a file that is read; ``None`` if it is unknown.
-    """
+class _Remote:
+    """A file of fsspec whose errors of reading and writing are all ``OSError``; the other methods are those of the file."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._reads: bool = file.mode == "rb"
-        self.size: int | None = file.size if self._reads else None
-        self._seeks = self.size is not None  # a web server that sends only whole files does not state their size
 
-    def readable(self) -> bool:
-        return self._reads
-
-    def writable(self) -> bool:
-        return not self._reads
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
     def seekable(self) -> bool:
-        return bool(self._seeks)
+        """Return whether the size of the file is known; a web server that sends only whole files does not state it."""
+        return self._file.size is not None
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         with _as_os_error():
-            data: bytes = self._file.read(memoryview(buffer).nbytes)
-        memoryview(buffer).cast("B")[: len(data)] = data
-        return len(data)
+            return int(self._file.readinto(buffer))
 
     def write(self, data: ReadableBuffer) -> int:
         with _as_os_error():
-            self._file.write(data)
-        return memoryview(data).nbytes
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        if not self._seeks:
-            raise io.UnsupportedOperation("seek")
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
+            return int(self._file.write(data))
 
     def close(self) -> None:
-        """Close a file that is read; ``created`` closes or discards one that is written."""
-        if self._reads and not self.closed:
-            with suppress(Exception):
-                self._file.close()
-        super().close()
+        """Close a file that is read, whatever happens; ``created`` closes or discards one that is written."""
+        with suppress(Exception):
+            self._file.close()
 
 
 def _scheme(url: str) -> str:

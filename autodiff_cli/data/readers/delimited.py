@@ -51,7 +51,7 @@ class _Rows:
     def numbers(self, i: int, dialect: Dialect) -> tuple[Floats, Wrong]:
         """Return the numbers of a column, and the cells that are not numbers."""
         cells = self.texts(i)
-        array, wrong = numbers_in(_with_points(cells, dialect))
+        array, wrong = numbers_in(cells, dialect.decimal)
         return array, [(position, cells[position]) for position in wrong]
 
 
@@ -70,7 +70,7 @@ class _ReadRows:
         unusual = [(row, (text or b"").decode()) for row, column, text in self._cells.others if column == i]
         rows, cells = [row for row, _ in unusual], [cell for _, cell in unusual]
         array = self._cells.numbers[i]
-        array[rows], wrong = numbers_in(_with_points(cells, dialect))
+        array[rows], wrong = numbers_in(cells, dialect.decimal)
         return array, [unusual[position] for position in wrong]
 
 
@@ -240,13 +240,12 @@ class DelimitedReader(TextReader):
                 raw[i] += self.delimiter * len(missing)
 
 
-def _with_points(cells: list[str], dialect: Dialect) -> list[str]:
-    """Return cells of numbers as Python reads them: with a point."""
-    return cells if dialect.decimal == "." else [cell.replace(dialect.decimal, ".") for cell in cells]
+def numbers_in(cells: list[str], decimal: str) -> tuple[Floats, list[int]]:
+    """Convert cells to float64, with 1 and 0 for true and false; return them, and the positions of invalid cells, which are nan.
 
-
-def numbers_in(cells: list[str]) -> tuple[Floats, list[int]]:
-    """Convert cells to float64, with 1 and 0 for true and false; return them, and the positions of invalid cells, which are nan."""
+    ``decimal`` is the decimal separator; Python reads numbers with a point.
+    """
+    cells = cells if decimal == "." else [cell.replace(decimal, ".") for cell in cells]
     try:
         array = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
