@@ -43,10 +43,10 @@ def test_states_of_generators_are_checked() -> None:
         ad.Generator("cuda")
 
 
-def test_losses_take_a_reduction_by_position_as_in_the_language() -> None:
+def test_losses_refuse_deprecated_parameters() -> None:
     x, y = ad.tensor([1.0, 3.0]), ad.tensor([0.0, 1.0])
-    assert ad.nn.functional.mse_loss(x, y, "sum").item() == ad.mse_loss(x, y, "sum").item() == 5
+    assert ad.nn.functional.mse_loss(x, y, reduction="sum").item() == ad.mse_loss(x, y, "sum").item() == 5
     with pytest.raises(ValueError, match="'size_average' is deprecated"):
         ad.nn.functional.mse_loss(x, y, size_average=False)
-    with pytest.raises(ValueError, match="'size_average' is deprecated"):  # an argument after a reduction in its place
-        ad.nn.functional.mse_loss(x, y, "sum", False)
+    with pytest.raises(ValueError, match="'size_average' is deprecated"):  # the third parameter in PyTorch
+        ad.nn.functional.mse_loss(x, y, "sum")

@@ -43,11 +43,6 @@ glu = _with(_layer_rules.glu, "input dim")
 prelu = _with(_layer_rules.prelu, "input weight")
 
 
-def _implicit_dimension(ndim: int) -> int:
-    """Return the dimension that PyTorch chooses if a softmax is called without one: 0 or 1, by the number of dimensions."""
-    return 0 if ndim in (0, 1, 3) else 1
-
-
 def _with_implicit_dimension(function: _Any) -> _Any:
     """Return a function along ``dim`` with PyTorch's parameters: ``dim`` may be left out, which gives a warning."""
 
@@ -60,7 +55,7 @@ def _with_implicit_dimension(function: _Any) -> _Any:
                 stacklevel=2,
             )
             _A_TENSOR(input, function.__name__, "input")  # refuses other values, which do not have a shape
-            dim = _implicit_dimension(len(input.shape))
+            dim = 0 if len(input.shape) in (0, 1, 3) else 1  # as in PyTorch
         return function(input if dtype is None else input.to(dtype), dim)
 
     call.__name__ = call.__qualname__ = function.__name__

@@ -31,12 +31,13 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
 
     def call(*args: object, **kwargs: object) -> Any:
         """Call the function with the arguments under its own names; with ``inplace``, write the result into the tensor."""
-        positional, keywords = _with_named_reduction(names, args, kwargs)
-        arguments = _arguments_by_name(function.__name__, names, positional, keywords)
-        _check_deprecated(arguments)
+        arguments = _arguments_by_name(function.__name__, names, args, kwargs)
+        for name in _DEPRECATED:
+            if arguments.pop(name, None) is not None:
+                raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
         tensor = arguments.pop(names[0])
         in_place = arguments.pop("inplace", False)
-        options = {renamed.get(name, name): value for name, value in arguments.items() if name not in _DEPRECATED}
+        options = {renamed.get(name, name): value for name, value in arguments.items()}
         if in_place and isinstance(tensor, Tensor):
             return change(tensor, lambda old: function(old, **options))
         return function(tensor, **options)
@@ -44,22 +45,6 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     return call
-
-
-def _with_named_reduction(
-    names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[Sequence[object], Mapping[str, object]]:
-    """Return the arguments with a text in third place as ``reduction``: in the language, this is the third parameter of a loss."""
-    if len(args) == 3 and isinstance(args[2], str) and "reduction" in names and "reduction" not in kwargs:
-        return args[:2], {**kwargs, "reduction": args[2]}
-    return args, kwargs
-
-
-def _check_deprecated(arguments: Mapping[str, object]) -> None:
-    """Raise ArgumentError if a deprecated parameter is set."""
-    for name in _DEPRECATED:
-        if arguments.get(name) is not None:
-            raise ArgumentError(f"'{name}' is deprecated in PyTorch", hint="use reduction='mean', 'sum' or 'none'")
 
 
 def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
