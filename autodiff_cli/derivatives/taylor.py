@@ -133,7 +133,7 @@ def taylor(
 
 
 def expand(evaluation: Evaluation, order: int) -> Taylor:
-    """Return the Taylor series of an expression in its variable.
+    """Return the Taylor series of an expression in its variable; scalars without a rule use nested reverse mode.
 
     Args:
         evaluation: the evaluated expression, with one variable; all elements of an array variable are shifted equally, so that an
@@ -143,7 +143,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
     Raises:
         UsageError: if there are several variables, or if the order is negative.
         MissingValue: if the expression does not have variables.
-        LimitError: if the order is above 1,000 and limits are not lifted.
+        LimitError: if the order is above 1,000, or the series has too many numbers, and limits are not lifted.
         NoSeriesError: if an operation does not have a power-series rule and the variable or the output is not a scalar.
     """
     name = _only_variable(evaluation)

@@ -123,9 +123,9 @@ def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> T
 
 
 def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
-    """Return the lines of sentences and equations, whose equals signs are aligned."""
+    """Return the lines of sentences and of at least one equation; the equals signs are aligned."""
     equations = [sentence for sentence in said if isinstance(sentence, EquationText)]
-    left = max(len(equation.left) + equation.adds for equation in equations)  # with the + of +=
+    left = max(len(equation.left + "+" * equation.adds) for equation in equations)  # with the + of +=
     lines: list[Text] = []
     for sentence in said:
         if isinstance(sentence, EquationText):

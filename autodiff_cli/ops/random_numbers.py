@@ -91,15 +91,15 @@ def randperm(n: int, **options: Unpack[RandomOptions]) -> Tensor:
     return _sample("randperm", lambda random: random.permutation(count), options, whole=True)
 
 
-def _like_tensor(draw: Callable[..., Tensor], numbers: str) -> Callable[..., Tensor]:
-    """Return the function that calls ``draw`` with the shape and the type of a tensor."""
+def _like_tensor(draw: Callable[..., Tensor], described: str) -> Callable[..., Tensor]:
+    """Return the function that calls ``draw`` with the shape of a tensor, and with its type unless ``dtype`` is given."""
 
     def like(x: Tensor, **options: Unpack[RandomOptions]) -> Tensor:
         options["dtype"] = x._data.dtype if options.get("dtype") is None else options["dtype"]
         return draw(tuple(x.shape), **options)
 
     like.__name__ = like.__qualname__ = f"{draw.__name__}_like"
-    like.__doc__ = f"Return {numbers} with the shape and the type of ``x``."
+    like.__doc__ = f"Return {described} with the shape and the type of ``x``."
     return draws(like)
 
 

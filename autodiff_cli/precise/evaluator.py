@@ -185,20 +185,20 @@ def number_program(
     """Return a function of mpmath numbers for the variables of a tape that computes operands, uncounted and not rounded."""
     constants: dict[int, Any] = {}
 
-    def place(operand: Operand) -> int:
-        """Return the place of an operand in the table of values, to which a constant is added."""
+    def place_or_add(operand: Operand) -> int:
+        """Return the place of an operand in the table of values; a constant gets a new place at its end."""
         operand = resolved(operand)
         if type(operand) is Instruction:
             return places[operand]
-        number = len(places) + len(constants)
+        number = len(places) + len(constants)  # ``places`` is complete before the first call
         constants[number] = operand if isinstance(operand, bool) else math.mpf(operand)
         return number
 
     # The table of values, by place: the variables, the results of the steps, and then the constants.
     steps = [instruction for instruction in needed(operands) if instruction.primitive is not None]
     places: dict[Operand, int] = {instruction: i for i, instruction in enumerate([*variables, *steps])}
-    calls = [(step.primitive, [place(operand) for operand in step.operands], step.statics) for step in steps]
-    results = [place(operand) for operand in operands]
+    calls = [(step.primitive, [place_or_add(operand) for operand in step.operands], step.statics) for step in steps]
+    results = [place_or_add(operand) for operand in operands]
 
     def run(numbers: Sequence[Any]) -> list[Any]:
         values = {**constants, **dict(enumerate(numbers))}
