@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1608,
     "root": 1575,
     "script": 1511,
-    "solvers": 13050,
+    "solvers": 13034,
     "symbolic": 5181,
     "utils": 295,
 }

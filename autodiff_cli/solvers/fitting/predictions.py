@@ -133,11 +133,7 @@ DIGITS = 6
 
 
 def drawing(fit: Fit) -> FittedPlot:
-    """Return the plot of a fit: over the column of the right side, or over the predicted values if there are several columns.
-
-    Raises:
-        UsageError: if the model is not an equation.
-    """
+    """Return the plot of a fit of an equation: over the column of its right side, or over predicted values if it has several."""
     problem = fit.problem
     left, right, needed = _sides(problem, "plot")
     observed, predicted = (problem.as_model(side).values(fit.point) for side in (left, right))
@@ -249,11 +245,7 @@ NOT_KNOWN = 1e3
 
 
 def profiles(fit: Fit) -> dict[str, Ends]:
-    """Return the ends of the profile interval of each free parameter with a standard error; ``None`` for an end without a limit.
-
-    Raises:
-        UsageError: if the loss is not that of least squares.
-    """
+    """Return the profile interval of each free parameter with a standard error; ``None`` for an open end; only for squares."""
     if not fit.problem.loss.plain:
         message = f"{setting('profile')} needs a sum of squares, not a robust loss"
         raise UsageError(message, hint=f"leave out {setting('profile')} or {setting('loss')}")

@@ -113,11 +113,7 @@ def _check_sizes(spreads: Mapping[str, Distribution]) -> None:
 
 
 def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]:
-    """Return an uncertainty that is the same for all rows, and whether it is relative to the value, as ``1%`` is.
-
-    Raises:
-        UsageError: if it is not a number, or negative.
-    """
+    """Return an uncertainty for all rows, and whether it is relative to the value, as ``1%`` is; a negative one is an error."""
     text, kind = split_distribution(value.strip()) if isinstance(value, str) else ("", Distribution())
     is_relative = text.endswith("%")
     size = _numbers(text.removesuffix("%") if isinstance(value, str) else value, "u", name)

@@ -170,11 +170,7 @@ class UncertainRows(RowMap):
         return block, [result.value, result.u, *result.shares]
 
     def uncertain(self, block: Block) -> tuple[Block, Uncertain]:
-        """Return a block without skipped rows, and the uncertainties of its rows.
-
-        Raises:
-            DataError: if an uncertainty is negative.
-        """
+        """Return a block without skipped rows, and the uncertainties of its rows; a negative uncertainty is an error."""
         self._check_not_negative(block)
         values: dict[str, Floats] = {name: block.numbers[column] for name, column in self._columns.items()}
         out: list[Floats] = [np.empty(block.rows) for _ in self.program.terms]
