@@ -60,7 +60,7 @@ def repeat_interleave(x: Value, repeats: Positions, dim: int | None = None) -> A
         raise ShapeError(f"repeats must be one number or {length} numbers, but its shape is {list(repeats.shape)}")
     if np.any(repeats < 0):
         raise ArgumentError("repeats can not be negative")
-    each = length if repeats.size == 1 else 1
+    each = length if repeats.size == 1 else 1  # the elements that have each number of repetitions
     check_size((math.prod(x.shape) // max(length, 1), each * int(np.sum(repeats, dtype=np.float64))))
     return index_select(x, at, np.repeat(np.arange(length), repeats))
 
