@@ -10,11 +10,9 @@ from typing import Any, TypeAlias, final
 from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient
 
-NOWHERE = 10**9
-"""The value of ``Formula.place`` for a formula without variables."""
+NOWHERE = 10**9  # the value of ``Formula.place`` for a formula without variables
 _MOST_SIZE = 10**9  # the largest value of ``Formula.size``, whose exact value may have thousands of digits if parts are shared
-DEFINED = "defined"
-"""The name of a call of the primitive that is its first part, which writes itself."""
+DEFINED = "defined"  # the name of a call of the primitive that is its first part, which writes itself
 
 
 @final

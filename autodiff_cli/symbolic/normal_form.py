@@ -24,8 +24,7 @@ from autodiff_cli.symbolic import constants
 from autodiff_cli.symbolic.constants import Coefficient
 from autodiff_cli.symbolic.formula import NOWHERE, Exponent, Formula, in_order
 
-MOST_FLAT = 12
-"""The largest number of parts of a sum or product that is merged into its users, each of which copies the parts."""
+MOST_FLAT = 12  # the largest number of parts of a sum or product that is merged into its users, each of which copies the parts
 _MOST_STEPS = 4
 """The largest n for which an exponent such as pi - n is recognized; VJP rules subtract 1 from the exponent for each order."""
 

@@ -23,8 +23,7 @@ from autodiff_cli.symbolic.normal_form import Algebra
 Monomial: TypeAlias = tuple[tuple[Formula, Fraction], ...]
 Polynomial: TypeAlias = dict[Monomial, Fraction]
 
-MOST_TERMS = 80
-"""The largest number of terms of a polynomial."""
+MOST_TERMS = 80  # the largest number of terms of a polynomial
 _MOST_POWER = 12  # the largest exponent of a sum that is multiplied out
 
 

@@ -45,7 +45,14 @@ _ELEMENTARY = {
 
 
 class ShortForms:
-    """A search for the shortest form of each part of formulas, which ``algebra`` constructed."""
+    """A search for the shortest form of each part of formulas, which ``algebra`` constructed.
+
+    Attributes:
+        chosen: the shortest form of each part.
+        lengths: the length of each formula.
+        forms: the equal forms of each formula.
+        remaining: the number of forms that may still be built.
+    """
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra

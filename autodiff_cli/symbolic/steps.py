@@ -58,6 +58,7 @@ class Derivation:
 
     Attributes:
         steps: a step for each part, in the order of the evaluation.
+        differentials, slopes: the differentials of arrays, and their derivatives with respect to each variable in ``by``.
         dims: the dimensions of variables, parts and their differentials.
         whole_name: the name of the result.
 

@@ -15,12 +15,10 @@ from autodiff_cli.postorder import postorder
 from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import DEFINED, NOWHERE, Exponent, Formula, factors_of, in_order
 
-LONG = 240
-"""The largest length of a formula whose common parts are written repeatedly instead of assigned to names."""
+LONG = 240  # the largest length of a formula whose common parts are written repeatedly instead of assigned to names
 _LEAST_GAIN = 4  # the number of characters that a name for a common part must save
 _NAME, _STATEMENT = 2, 6  # the numbers of characters of a name such as ``v1``, and of its statement ``v1 = ...; `` without the part
-SHORT = 7
-"""The largest length of a common part that is written repeatedly."""
+SHORT = 7  # the largest length of a common part that is written repeatedly
 _PARTS = ("add", "sub", "mul", "div", "pow", "matmul", "call", "conditional", "logical_and", "logical_or")
 _OPERATORS = {**dict.fromkeys(("add", "sub", "mul", "div", "matmul", "attribute", "neg"), 1), "arguments": 2, "pow": 2}
 """The lengths of the characters that nodes write besides their children, without brackets."""

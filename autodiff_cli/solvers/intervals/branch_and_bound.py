@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     Boxes = NDArray[np.float64]
 
-MOST_BOXES = 400_000
-"""The maximum number of boxes that are examined."""
-MOST_AT_ONCE = 8_192
-"""The maximum number of boxes of one step, which bounds the memory."""
+MOST_BOXES = 400_000  # the maximum number of boxes that are examined
+MOST_AT_ONCE = 8_192  # the maximum number of boxes of one step, which bounds the memory
 _INFLATION = 0.05  # the part of its width by which a box grows to both sides, so that a root on its boundary is in the interior
 _CUT = 0.4897  # the place of a cut, which is not the middle, because roots are often at simple numbers
 _NARROWEST = 2e-15  # the relative width below which a box is not cut

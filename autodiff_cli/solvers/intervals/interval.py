@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     Pair = tuple[float, float]
     Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-ULPS = 4
-"""The assumed maximum error of NumPy's elementary functions, in units in the last place."""
+ULPS = 4  # the assumed maximum error of NumPy's elementary functions, in units in the last place
 EVERYWHERE = (-np.inf, np.inf)
 _ULP = float(np.finfo(float).eps)
 _HALF_ULP = _ULP / 2 * (1 + _ULP)  # a little more than half a unit in the last place of 1

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 _INF = np.inf
 _POSITIVE = (0.0, _INF)
 _NOWHERE = (np.nan, np.nan)  # the exact pair of a function without an argument at which its value is exact
-SPECIAL = 64
-"""The assumed maximum error of special functions, in units in the last place."""
+SPECIAL = 64  # the assumed maximum error of special functions, in units in the last place
 _MONOTONE_ERROR = 1e-11  # the assumed maximum relative error of a function of several arguments
 _LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)  # the minimum of the logarithm of the gamma function (DLMF 5.4.20)
 

@@ -181,8 +181,8 @@ def kink_near(problem: MinimumProblem, x: Vector, typical: Vector, moves: bool) 
     """Return the minimum at a kink near a point, which may move along the kink if ``moves``; ``None`` if there is none."""
     if problem.constraints or len(x) > _MOST_VARIABLES:
         return None
-    size = np.maximum(np.maximum(typical, np.abs(x)), 1e-8 * max(1.0, float(np.max(typical, initial=0.0))))
-    size = np.where(size > 0, size, 1.0)
+    least = 1e-8 * max(1.0, float(np.max(typical, initial=0.0)))
+    size = np.maximum(np.maximum(typical, np.abs(x)), least)
     return _single(problem, x, float(size[0])) if len(x) == 1 else _sampled(problem, x, size, moves)
 
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.minima.certificate import Certificate
 
 _MOST_NAMED = 5  # the maximum number of variables that a note names
-MOST_SECONDS = 4.0
-"""The time for the evaluations of a search of up to ``DENSE`` variables."""
+MOST_SECONDS = 4.0  # the time for the evaluations of a search of up to ``DENSE`` variables
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -195,8 +194,7 @@ def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> di
     return multipliers
 
 
-VALUE = "value"
-"""The name of the minimal value among the derivatives."""
+VALUE = "value"  # the name of the minimal value among the derivatives
 
 
 def sensitivities(

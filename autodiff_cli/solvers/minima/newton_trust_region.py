@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 EPS = float(np.finfo(float).eps)
-DENSE = 200
-"""The largest number of variables for which Hessian matrices are built and decomposed."""
+DENSE = 200  # the largest number of variables for which Hessian matrices are built and decomposed
 _FAR = 1e20  # the distance, relative to the start, at which a point counts as infinitely far away
 _DEEP = 1e12  # the depth at which the value beside a point that steps cannot leave is that of a pole
 _DEEPEST = 1e200  # the depth at which a descent ends: ``sinh`` of a value near -100 is bounded, and far below any other
@@ -57,6 +56,13 @@ class TrustRegion:
         problem: the function; its constraints and bounds are left out.
         x: the start.
         report: the function that receives each accepted step.
+
+    Attributes:
+        x, value, gradient, hessian: the last accepted point, and the function there.
+        height: the magnitude of the value at the start.
+        typical: the largest magnitude of each variable so far.
+        scale: the roots of the largest curvatures of the variables so far; a step is measured as ``scale * step``.
+        steps, lengths: the number and the lengths of the accepted steps.
     """
 
     def __init__(self, problem: MinimumProblem, x: Vector, report: Report) -> None:
@@ -73,7 +79,8 @@ class TrustRegion:
         self._last_step: Vector | None = None
         self._far = _FAR * max(1.0, float(np.abs(x).max()))
         self._refresh()
-        self._radius = 0.5 * float(np.linalg.norm(self.scale * (self.typical if (self.typical > _TINY).any() else 1.0)))
+        size = self.typical if (self.typical > _TINY).any() else 1.0
+        self._radius = 0.5 * float(np.linalg.norm(self.scale * size))
 
     def run(self, most: int) -> Descent:
         """Descend until no step reduces the value, or at most ``most`` trials."""

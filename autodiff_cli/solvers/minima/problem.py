@@ -59,7 +59,8 @@ class MinimumProblem:
     Attributes:
         system: the objective and the constraints as one system of the variables that occur in them.
         unused: the given names that do not occur in the functions.
-        constraints: the constraints, one for each element.
+        sign: -1 for a maximum, else 1: the sign of the objective in f.
+        constraints, equality: the constraints, one for each element, and the mask of those that are equations.
         low, high: the bounds, of length n; infinite where a variable has none.
         start: the start, moved into the bounds.
         rows: the number of the program of each value: of the objective, then of each constraint.

@@ -37,6 +37,7 @@ class Search:
 
     Attributes:
         x: the last point.
+        typical: the largest magnitude of each variable so far.
         certificate: the certificate of the last point; ``None`` if there is none.
         verdict, converged, sentence, advice: see ``Solution`` and ``Minimum``.
         direction: the way down from a saddle point, or a direction in which a minimum is flat.

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.solvers.intervals.enclosure import Enclosure
 
-MOST_SECONDS = 4.0
-"""The processor time of the branch and bound, and of the closer look."""
-MOST_ROOTS = 500
-"""The maximum number of roots."""
-MOST_PLACES = 300
-"""The maximum number of places where nothing is proven that are examined."""
+MOST_SECONDS = 4.0  # the processor time of the branch and bound, and of the closer look
+MOST_ROOTS = 500  # the maximum number of roots
+MOST_PLACES = 300  # the maximum number of places where nothing is proven that are examined
 _SAMPLES = 1_500  # the number of points at which the signs of an equation without an enclosure are compared
 _MOST_GROUPS = 20  # the maximum number of groups of intervals in which an equation that may not be continuous is examined
 _SECONDS_APART = 0.02  # the maximum processor time for one proof that a range beside a multiple root does not contain others

@@ -83,12 +83,9 @@ def trust_region(walk: Walk, start: Point) -> Point:
 
 
 _HUGE = 1e100  # the number in place of one that is not finite
-MOST_STEPS = 200
-"""The maximum number of points of the trust region from one start."""
-MOST_SECONDS = 2.0
-"""The processor time for further starts; the first start always gets all of its steps."""
-MOST_STARTS = 30
-"""The maximum number of starts of one search."""
+MOST_STEPS = 200  # the maximum number of points of the trust region from one start
+MOST_SECONDS = 2.0  # the processor time for further starts; the first start always gets all of its steps
+MOST_STARTS = 30  # the maximum number of starts of one search
 _MOST_NEWTON = 60  # the maximum number of shortened Newton steps
 _MOST_SHORTENED = 8  # lengths that are tried for a Newton step
 _RANK = {"root": 0, "multiple_root": 1, "jump": 2, "undefined": 2, "minimum_of_norm": 3, "flat": 4, "not_converged": 5}

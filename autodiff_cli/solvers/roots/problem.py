@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from autodiff_cli.evaluation.evaluation import Evaluation, Value
 
 EPS = float(np.finfo(float).eps)
-CUTOFF = 1e-13
-"""The part of the largest singular value of a Jacobian matrix below which others count as 0."""
+CUTOFF = 1e-13  # the part of the largest singular value of a Jacobian matrix below which others count as 0
 _ROUNDINGS = 16  # the assumed number of rounding errors of an equation
 
 

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from autodiff_cli.notes.one_sided_limits import Discontinuity
     from autodiff_cli.precise.arithmetic import Real
 
-PROVEN = ("interval Newton", "sign change")
-"""The proofs of existence by interval arithmetic."""
-MINIMUM = 1e-5
-"""The largest cosine between the residuals and a column of the Jacobian at a minimum of the norm."""
-SINGULAR = 1e-7
-"""The smallest singular value, relative to the largest, of a Jacobian matrix that is not taken for a singular one."""
+PROVEN = ("interval Newton", "sign change")  # the proofs of existence by interval arithmetic
+MINIMUM = 1e-5  # the largest cosine between the residuals and a column of the Jacobian at a minimum of the norm
+SINGULAR = 1e-7  # the smallest singular value, relative to the largest, of a Jacobian matrix that is not taken for a singular one
 _DECADES = range(-16, 17)
 """The exponents of the distances, relative to the magnitude of the root, at which the residuals of a multiple root are examined."""
 _MOST_DIRECTIONS = 8  # the maximum number of singular directions in which the residuals are examined

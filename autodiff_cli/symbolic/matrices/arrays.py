@@ -72,7 +72,10 @@ Factor: TypeAlias = tuple[Array, Labels]
 
 
 class Arrays:
-    """A factory of arrays, with the names of the leaves in the order in which they appear in formulas."""
+    """A factory of arrays, with the names of the leaves in the order in which they appear in formulas.
+
+    Each array has a symbol of ``algebra``; ``of_symbol`` contains the array of each symbol.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.algebra = Algebra(names)
@@ -398,7 +401,7 @@ class Arrays:
                 names = dict(zip(array.labels, labels, strict=True))
                 for inner, own in array.parts:
                     for label, length in zip(own, inner.dims, strict=True):
-                        if label not in names:
+                        if label not in names:  # it is summed over inside
                             names[label] = self._new_label()
                             lengths[names[label]] = length
                 work += [(inner, tuple(names[label] for label in own)) for inner, own in reversed(array.parts)]
@@ -532,16 +535,17 @@ class Arrays:
     def _interned(self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]) -> Array:
         """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""
 
-        def place(factor: Factor) -> tuple[int, list[int]]:  # labels that are summed over come after those of the result
-            return factor[0].symbol.number, [labels.index(label) if label in labels else len(labels) for label in factor[1]]
+        def sort_key(factor: Factor) -> tuple[int, list[int]]:  # labels that are summed over come after those of the result
+            array, own = factor
+            return array.symbol.number, [labels.index(label) if label in labels else len(labels) for label in own]
 
-        factors = sorted(factors, key=place)
+        factors = sorted(factors, key=sort_key)
         arrays = [array for array, _ in factors]
         orders = permutations(factors) if len(factors) <= _MOST_ORDERS else iter([tuple(factors)])
         # The labels of the result, and the factors: those with the smallest labels of all orders and transposes of equal arrays.
         best: tuple[Labels, tuple[Factor, ...]] | None = None
         for order in orders:
-            if [array for array, _ in order] != arrays:
+            if [array for array, _ in order] != arrays:  # only like factors change places
                 continue
             for turned in product(*([own, own[::-1]] if array.symmetric else [own] for array, own in order)):
                 names: dict[int, int] = {}

@@ -36,7 +36,8 @@ def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[
         or if the expression is small or has no vectors.
     """
     sizes = {name: np.size(value) for name, value in values.items()}
-    if not any(np.ndim(values[name]) for name in by) or sum(sizes[name] for name in by) * sum(sizes.values()) < least:
+    size = sum(sizes[name] for name in by) * sum(sizes.values())
+    if size < least or not any(np.ndim(values[name]) for name in by):
         return None
     dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}
     second = [term for term in terms(by, 2) if len(term) == 2]

@@ -138,10 +138,14 @@ class Reader(Evaluator):
         self.count(node)
         operands = operands if takes_sequence(op, operands) else list(map(self._whole, operands))
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
-        values = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
-        values |= {**dict(zip(op.parameters, arguments, strict=False)), **keywords}
+        return self._apply_to_arrays(op, arguments, keywords)
+
+    def _apply_to_arrays(self, op: FunctionInfo, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return the value of a function of arrays: by its rule, by its program of other functions, or element by element."""
         if op.name == "einsum":
             return Symbol(self.einsum(arguments[0], *map(self.array, arguments[1:])))
+        values = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
+        values |= {**dict(zip(op.parameters, arguments, strict=False)), **keywords}
         if op.name in FUNCTIONS:
             rule = FUNCTIONS[op.name]
             used = self._used(op, values, argument_names(rule)[1:])

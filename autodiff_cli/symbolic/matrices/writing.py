@@ -43,6 +43,7 @@ class Writer:
         trees: the expressions of the symbols of arrays.
         symmetric: the texts of symmetric matrices.
         columns: the texts of products of a matrix and a vector.
+        lengths: an expression for each length that has a name.
     """
 
     def __init__(self, arrays: Arrays, short_forms: ShortForms) -> None:
@@ -323,10 +324,8 @@ class _Contraction:
                 self.pieces.append(_Piece(factor.formula, labels))
             else:
                 self.scalars.append(factor.formula)
-        steps = (
-            *(self._kronecker, self._reshape, self._select, self._multiply, self._diagonal, self._total, self._matmul, self._scale),
-            *(self._outer, partial(self._reshape, most=len(self.lengths))),
-        )
+        steps = [self._kronecker, self._reshape, self._select, self._multiply, self._diagonal, self._total, self._matmul]
+        steps += [self._scale, self._outer, partial(self._reshape, most=len(self.lengths))]
         while any(step() for step in steps):  # a step joins factors, and returns whether it did; then the first comes again
             pass
         self.formula = self._finished(array.coefficient)
@@ -513,9 +512,10 @@ class _Contraction:
         if best is None:
             return False
         first, second, label = best
-        if len(first.labels) == len(second.labels) == 1 and first.formula is second.formula:
+        if len(first.labels) == len(second.labels) == 1 and first.formula is second.formula:  # x @ x
             return self._replace([first, second], self._call("sum", self.algebra.product([(first.formula, _TWO)])), ())
-        if len(first.labels) == 1 and len(second.labels) == 2 and (second.labels[1] in self.labels or second.labels[0] != label):
+        is_vector_first = len(first.labels) == 1 and len(second.labels) == 2
+        if is_vector_first and (second.labels[1] in self.labels or second.labels[0] != label):
             first, second = second, first  # matrices come first, as in A.T @ x
         left = first.formula if first.labels[-1] == label else self._transposed(first.formula)
         right = second.formula if second.labels[0] == label else self._transposed(second.formula)
