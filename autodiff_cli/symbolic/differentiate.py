@@ -281,7 +281,8 @@ def _array_derivatives(
     wanted = [term for term in terms(by, order) if len(term) == order]
     matrices = matrix_derivatives(expression, names, wanted, dims, symmetric, forms)
     trees = {term: matrix.tree for term, matrix in matrices.items()}
-    point = None if not values or any(name not in values for name in names) else {name: np.asarray(values[name]) for name in names}
+    has_point = bool(values) and all(name in values for name in names)
+    point = {name: np.asarray(values[name]) for name in names} if has_point else None
     results = {} if point is None else {term: numbers_of_engine(expression, term, point) for term in trees}
     return Derivatives(expression, order, trees, point, results, matrices, {name: dims.get(name, ()) for name in names})
 

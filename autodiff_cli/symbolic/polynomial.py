@@ -119,14 +119,14 @@ class Polynomials:
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the product of two polynomials; a power of a sum that arises, as ``sqrt(x + 1)**2``, is multiplied out."""
         result: Polynomial = {}
-        for (first, count), (second, other) in itertools.product(left.items(), right.items()):
+        for (first, first_count), (second, second_count) in itertools.product(left.items(), right.items()):
             exponents = dict(first)
             for base, exponent in second:
                 exponents[base] = exponents.get(base, Fraction(0)) + exponent
             product = monomial(exponents)
             has_sum = any(base.kind == "sum" and exponent >= 1 for base, exponent in product)
             term = self.expanded_product(Fraction(1), dict(product)) if has_sum else {product: Fraction(1)}
-            add(result, term, count * other)
+            add(result, term, first_count * second_count)
         return result
 
     def quotient(self, dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:

@@ -49,8 +49,7 @@ class ShortForms:
 
     Attributes:
         chosen: the shortest form of each part.
-        lengths: the length of each formula.
-        forms: the equal forms of each formula.
+        lengths, forms: the length and the equal forms of each formula.
         remaining: the number of forms that may still be built.
     """
 

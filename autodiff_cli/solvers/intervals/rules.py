@@ -148,11 +148,12 @@ def _remainder(whole: Function) -> Rule:
     """Return the rule of x - y*whole(x/y), where ``whole`` rounds to a whole number; y is an operand or a static argument."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        """Return the values of the remainder, which is continuous on a box if the whole number is constant there."""
         x = operands[0]
         y = operands[1] if len(operands) == 2 else point(call.number())
         quotient = div(x, y)
         low, high = (whole(end) for end in (quotient.low, quotient.high))
-        is_continuous = quotient.regular & (low == high)  # the remainder jumps where the whole number does
+        is_continuous = quotient.regular & (low == high)
         return sub(x, mul(y, Interval(low, high, is_continuous)))
 
     return rule
@@ -176,6 +177,7 @@ def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[In
     """Return the rule of a comparison, given the conditions with which it is true everywhere, and somewhere, on a box."""
 
     def rule(_: Call, operands: tuple[Interval, ...]) -> Interval:
+        """Return the condition, from 0 for one that may be false to 1 for one that may be true."""
         x, y = operands
         if x is y:  # the same number, as in x != x
             x = y = Interval(np.zeros(()), np.zeros(()), x.regular)

@@ -26,6 +26,7 @@ def _valley(argument: float, value: float) -> Rule:
     """Return the rule of a convex function of positive numbers, which has its minimum, a value, at an argument."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        """Return the values between the minimum and the larger value at an end; unbounded unless the operand is positive."""
         x = operands[0]
         ends = [call(np.maximum(end, 0.0)) for end in (x.low, x.high)]
         # At a value of 0, as that of lgamma at 1 and 2, the error is absolute.
@@ -61,6 +62,7 @@ def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE
     """Return the rule of a function with ``bounds`` that rises (1) or falls (-1) in each argument; unbounded if not ``inside``."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        """Return the values between those at two corners of the box."""
         # For each operand, the end with the lower value of the function, then the other one.
         ends = [(x.low, x.high) if sign > 0 else (x.high, x.low) for x, sign in zip(operands, signs, strict=True)]
         low, high = (call(*np.broadcast_arrays(*side)) for side in zip(*ends, strict=True))
@@ -89,6 +91,7 @@ def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, ro
     """
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
+        """Return the values around that at the middle; unbounded if the operand may be larger than ``last``."""
         x = operands[0]
         middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
         away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)

@@ -242,12 +242,13 @@ def _multipliers(problem: MinimumProblem, gradient: Vector, jacobian: Matrix, ac
     rows = active.constraints
     if not rows.any() or active.fixed.all():
         return multipliers
-    matrix, right = jacobian[rows][:, ~active.fixed].T, gradient[~active.fixed]
-    sizes = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
-    result, _, rank, _ = np.linalg.lstsq(matrix / sizes, right, rcond=None)
-    if rank < len(result) and (result[~problem.equality[rows]] < 0).any():
+    normals, right = jacobian[rows][:, ~active.fixed].T, gradient[~active.fixed]
+    sizes = np.maximum(np.linalg.norm(normals, axis=0), 1e-300)
+    result, _, rank, _ = np.linalg.lstsq(normals / sizes, right, rcond=None)
+    is_unique, has_wrong_sign = rank == len(result), (result[~problem.equality[rows]] < 0).any()
+    if has_wrong_sign and not is_unique:
         lowest = np.where(problem.equality[rows], -np.inf, 0.0)
-        result = library("scipy.optimize", "minimize").lsq_linear(matrix / sizes, right, (lowest, np.inf), method="bvls").x
+        result = library("scipy.optimize", "minimize").lsq_linear(normals / sizes, right, (lowest, np.inf), method="bvls").x
     multipliers[rows] = result / sizes
     return multipliers
 

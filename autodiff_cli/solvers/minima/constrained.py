@@ -81,7 +81,7 @@ def _certificate_near(problem: MinimumProblem, x: Vector, typical: Vector) -> Ce
         return None
     sizes = np.linalg.norm(problem.slopes(x)[1], axis=1)
     is_near = problem.values(x)[1] <= _NEAR * sizes * max(1.0, float(np.max(np.abs(x))))
-    guesses = (is_near, problem.equality)
+    guesses = (is_near, problem.equality)  # the constraints close to the point, or the equations alone
     results = [solve_active_set(problem, x, guess, typical) for guess in guesses]
     return next((result for result in results if result is not None and result.is_critical), results[0])
 
@@ -104,6 +104,7 @@ def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[
     points = [start]
 
     def accept(x: Vector) -> None:
+        """Record and report a step of SLSQP, unless its end is not finite."""
         if not np.isfinite(x).all():
             return
         points.append(np.clip(x, problem.low, problem.high))

@@ -84,10 +84,7 @@ def _change(before: float, after: float) -> float:
 
 
 def has_hidden_slope(problem: MinimumProblem, x: Vector) -> bool:
-    """Return whether the exact gradient at a point is not zero, and rounding errors hide it, as for ``exp(-x**2)`` at 40.
-
-    A gradient that the rounding of the point itself explains counts as zero.
-    """
+    """Return whether rounding errors, but not those of the point, hide that the gradient is not 0, as for ``exp(-x**2)`` at 40."""
     from autodiff_cli.precise.reference import Reference, in_time
 
     hessian = np.abs(problem.hessian(x))

@@ -65,6 +65,7 @@ class Minimum(Solution):
     sensitivity: dict[str, dict[str, Vector | float]] = field(default_factory=dict)
 
     def answer(self) -> Record:
+        """Return the entries for JSON; ``proof`` only with a verified minimum, and others only if there are any."""
         return {
             "solution": plain_values(self.solution),
             "value": self.value,

@@ -192,7 +192,7 @@ class Search:
         return None
 
     def _beyond_jump(self) -> Vector | None:
-        """Return a point close to a minimum with a value so low that the function must jump in between, or ``None``."""
+        """Return a point, 1e-6 of a variable beside a minimum, with a value so low that there must be a jump, or ``None``."""
         problem, x = self.problem, self.x
         if problem.size > _MOST_NEIGHBOURS:
             return None

@@ -194,7 +194,7 @@ class _Search:
         system, middle = self.problem.system, box.mean(axis=0)
         is_regular = system.enclosure is not None and system.enclosure.is_regular(middle - reach, middle + reach)
         is_hidden = system.tape is None  # beside the pole of a function of arrays, a root may be as close
-        may_vanish = is_regular or is_hidden or _vanishes(self.problem, middle, reach)
+        may_vanish = is_regular or is_hidden or _shrinks(self.problem, middle, reach)
         (self.roots.unresolved if may_vanish else self.roots.undefined).append(_simple_number(box))
         self.roots.complete = False
 
@@ -382,7 +382,7 @@ def _bisected(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, 
     return low, high
 
 
-def _vanishes(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
+def _shrinks(problem: RootProblem, middle: Vector, reach: Vector) -> bool:
     """Return whether the residuals shrink on one side towards a place where they may jump; undefined ones are infinite."""
     for sign in (1.0, -1.0):
         points = (middle + sign * distance * reach for distance in (1e6, 1e3, 1.0))

@@ -86,6 +86,7 @@ class Root(Solution):
         self.notes = unused + (_root_notes(search) if check.converged else [])
 
     def answer(self) -> Record:
+        """Return the entries for JSON: those of a root are null without one, as those of a point that was not reached."""
         values = plain_values(self.solution)
         return {
             "solution": values if self.converged else None,

@@ -72,10 +72,7 @@ Factor: TypeAlias = tuple[Array, Labels]
 
 
 class Arrays:
-    """A factory of arrays, with the names of the leaves in the order in which they appear in formulas.
-
-    Each array has a symbol of ``algebra``; ``of_symbol`` contains the array of each symbol.
-    """
+    """A factory of arrays, whose leaves appear in formulas in the order of ``names``; ``of_symbol`` has the array of a symbol."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.algebra = Algebra(names)
@@ -87,14 +84,15 @@ class Arrays:
     def _array(self, kind: str, dims: tuple[Length, ...], key: object, formula: Formula | None = None, **attributes: Any) -> Array:
         """Return the array that ``key`` tells from others of its kind and dimensions; create it if new, and find its symmetry."""
         if (kind, dims, key) not in self._known:
-            inside = [part[0] if isinstance(part, tuple) else part for part in attributes.get("parts", ())]
-            place = formula.place if formula else min((part.symbol.place for part in inside), default=None)
+            parts = [part[0] if isinstance(part, tuple) else part for part in attributes.get("parts", ())]  # without labels
+            place = formula.place if formula else min((part.symbol.place for part in parts), default=None)
             symbol = self.algebra.variable(f"%{len(self._known)}", place)
             array = self._known[kind, dims, key] = Array(kind, dims, symbol, formula or symbol, **attributes)
             self.of_symbol[symbol] = array
-            if kind == "map" and len(dims) == 2 and dims[0] == dims[1]:
+            is_square = len(dims) == 2 and dims[0] == dims[1]
+            if is_square and kind == "map":
                 array.symmetric = all(atom.symmetric or not atom.dims for atom in self.atoms(array.formula))
-            elif kind == "contraction" and len(dims) == 2 and dims[0] == dims[1]:
+            elif is_square and kind == "contraction":  # it is its transpose
                 array.symmetric = self.contraction(array.parts, array.labels[::-1], array.coefficient) is array
         return self._known[kind, dims, key]
 
@@ -237,7 +235,7 @@ class Arrays:
                 unit, times = self._apart(part)
                 counts[unit] = counts.get(unit, Fraction(0)) + times
         parts = self._merged([self.times(times, unit) for unit, times in counts.items() if times and not self.is_zero(unit)])
-        if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):
+        if len(parts) > 1 and all(part.kind in ("map", "leaf") for part in parts):  # one elementwise formula
             return self.map(self.algebra.sum([(part.formula, Fraction(1)) for part in parts]), dims)
         if not parts:
             return self.zero(dims)

@@ -127,7 +127,7 @@ class Derivative:
         names = [symbol.name for symbol in symbols]
         others = [atom.symbol.name for atom in self.arrays.atoms(formula) if atom.symbol not in symbols]
         tape, outputs, variables = retraced(formula, [*names, *others])
-        own = len(tape.instructions)
+        own = len(tape.instructions)  # the instructions after these belong to VJP rules
         with np.errstate(all="ignore"), set_grad_enabled(False):
             slopes = lower(tape, gradient(outputs[0], [variables[name] for name in names]))
         return [self.short_forms.shortest(slope) for slope in formulas(self.arrays.algebra, slopes, own)]

@@ -222,19 +222,21 @@ class Reader(Evaluator):
         rest = len(labels) - sum(key is not None and key is not ... for key in keys)  # the dimensions for which ``...`` stands
         if rest < 0 or sum(isinstance(key, np.ndarray) for key in keys) > 1:
             raise ShapeError(f"{len(keys)} indices for {len(labels)} dimensions", hint="use slices, or one list of places")
+        whole = slice(None)
         dimensions = iter(zip(labels, array.dims, strict=True))
-        for key in [one for part in keys for one in ([slice(None)] * rest if part is ... else [part])]:
+        for key in (one for part in keys for one in ([whole] * rest if part is ... else [part])):
             (new,) = self.arrays.new_labels(1)
             if key is None:
                 factors.append((self.arrays.ones(1), (new,)))
                 result.append(new)
                 continue
             label, length = next(dimensions)
-            if isinstance(key, slice) and key == slice(None):
+            is_list = isinstance(key, np.ndarray) and key.ndim == 1 and key.dtype.kind == "i"
+            if isinstance(key, slice) and key == whole:
                 result.append(label)
             elif isinstance(key, int):
                 factors.append((self.arrays.rows((), length, str(key)), (label,)))
-            elif isinstance(key, slice) or (isinstance(key, np.ndarray) and key.ndim == 1 and key.dtype.kind == "i"):
+            elif is_list or isinstance(key, slice):
                 count = _count(length, key) if isinstance(key, slice) else length_product([len(key)])
                 factors.append((self.arrays.rows((count,), length, _text(key)), (new, label)))
                 result.append(new)
@@ -263,7 +265,7 @@ class Reader(Evaluator):
             raise ShapeError("the elements of a list must have equal shapes")
         for place, item in enumerate(items):
             new, labels = self.arrays.new_labels(1), self.arrays.labels(item)
-            unit = self.arrays.rows((), length_product([len(items)]), str(place))
+            unit = self.arrays.rows((), length_product([len(items)]), str(place))  # 1 at the place of the item, else 0
             terms.append(self.arrays.contraction([(unit, new), (item, labels)], new + labels))
         return self.arrays.sum(terms, (length_product([len(items)]), *dims))
 
@@ -342,10 +344,10 @@ class Reader(Evaluator):
     def mean(self, array: Array, dim: Any, keepdim: bool) -> Array:
         """Return the mean over dimensions, or over all."""
         lengths = [self.arrays.length(array.dims[place]).formula for place in self.places(array, dim)]
-        below = self.arrays.map(self.arrays.algebra.product([(length, -_ONE) for length in lengths]), ())
+        reciprocal = self.arrays.map(self.arrays.algebra.product([(length, -_ONE) for length in lengths]), ())
         total = self.total(array, dim, keepdim)
         labels = self.arrays.labels(total)
-        return self.arrays.contraction([(below, ()), (total, labels)], labels)
+        return self.arrays.contraction([(reciprocal, ()), (total, labels)], labels)
 
     def power(self, array: Array, exponent: Fraction) -> Array:
         """Return a power of each element."""
@@ -404,7 +406,7 @@ def _quotient(length: Length, divisor: Length) -> Length:
 
 def _shortest_equal(before: Sequence[_Dimension], after: Sequence[_Dimension]) -> tuple[Sequence[_Dimension], Sequence[_Dimension]]:
     """Return the fewest first dimensions of two shapes that have equal numbers of places; without any, raise ``NotRecordable``."""
-    for i, j in sorted(product(range(len(before) + 1), range(len(after) + 1)), key=sum)[1:]:
+    for i, j in sorted(product(range(len(before) + 1), range(len(after) + 1)), key=sum)[1:]:  # without no dimensions at all
         if length_product(length for _, length in before[:i]) == length_product(length for _, length in after[:j]):
             return before[:i], after[:j]
     raise NotRecordable("this shape has another number of elements", hint=_HINT)

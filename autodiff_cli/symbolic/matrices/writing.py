@@ -184,7 +184,7 @@ class Writer:
         """Return the matrix product (not a number) or the outer product of a term, or ``None``, and its other factors."""
         for base, exponent in factors_of(term):
             tree = self.trees.get(base)
-            is_dot = tree is not None and tree.kind == "matmul" and unparse(tree.children[0]) in self.columns
+            is_dot = tree is not None and tree.kind == "matmul" and unparse(tree.children[0]) in self.columns  # (A @ x) @ y
             if exponent == 1 and tree is not None and not is_dot and (tree.kind == "matmul" or _is_call(tree, "outer")):
                 return tree, self.algebra.product([pair for pair in factors_of(term) if pair[0] is not base], term.coefficient)
         return None, term
@@ -231,7 +231,8 @@ class Writer:
             return (name in _NUMBERS and len(inner) == 1) or (name not in _ARRAYS and numbers.issuperset(inner))
         if tree.kind in ("add", "sub", "mul", "div", "pow", "neg"):
             return numbers.issuperset(tree.children)
-        return tree.kind == "number" or (tree.kind == "index" and tree.children[0].kind == "attribute")
+        is_length = tree.kind == "index" and tree.children[0].kind == "attribute"  # x.shape[0]
+        return tree.kind == "number" or is_length
 
     def symbol(self, tree: Syntax) -> Formula:
         """Return a symbol for an expression, which is added to ``trees``; a name is its own symbol."""
@@ -472,7 +473,7 @@ class _Contraction:
         """Sum a factor over labels that no other factor has."""
         for piece in self.pieces:
             free = [label for label in piece.labels if label not in self.labels and self._uses(label) == 1]
-            if len(free) == len(piece.labels) > 0:
+            if free and len(free) == len(piece.labels):  # all
                 name = "mean" if self._remove_divisor(piece.labels) else "sum"
                 number, inner = self.writer.without_number(piece.formula)
                 return self._replace([piece], self.algebra.product([(self._call(name, inner), _ONE)], number), ())
@@ -554,20 +555,19 @@ class _Contraction:
 
     def _outer(self) -> bool:
         """Write a product of vectors with different labels as an outer product, ``x[:, none]`` for one place, or ``ones(m, n)``."""
-        for first, second in combinations(self.pieces, 2):
-            if len(first.labels) == len(second.labels) == 1 and {*first.labels, *second.labels} <= {*self.labels}:
-                if self.labels.index(first.labels[0]) > self.labels.index(second.labels[0]):
-                    first, second = second, first
-                if self.lengths[second.labels[0]] == 1 and second.formula is self.arrays.ones(1).formula:
-                    tree = index_tree(self._tree(first.formula), _ALL, new_tree("none"))
-                    return self._replace([first, second], self.writer.symbol(tree), first.labels + second.labels)
-                arrays = [self.arrays.of_symbol.get(piece.formula) for piece in (first, second)]
-                if all(array is not None and array.kind == "ones" for array in arrays):
-                    lengths = [self.writer.length(self.lengths[piece.labels[0]]) for piece in (first, second)]
-                    outer = self.writer.symbol(call_tree("ones", *lengths))
-                else:
-                    outer = self.writer.symbol(call_tree("outer", *(self._factor(piece.formula) for piece in (first, second))))
-                return self._replace([first, second], outer, first.labels + second.labels)
+        for pair in combinations(self.pieces, 2):
+            if any(len(piece.labels) != 1 or piece.labels[0] not in self.labels for piece in pair):
+                continue
+            first, second = sorted(pair, key=self._last_place)
+            arrays = [self.arrays.of_symbol.get(piece.formula) for piece in (first, second)]
+            labels = first.labels + second.labels
+            if self.lengths[second.labels[0]] == 1 and second.formula is self.arrays.ones(1).formula:
+                tree = index_tree(self._tree(first.formula), _ALL, new_tree("none"))
+            elif all(array is not None and array.kind == "ones" for array in arrays):
+                tree = call_tree("ones", *(self.writer.length(self.lengths[label]) for label in labels))
+            else:
+                tree = call_tree("outer", *(self._factor(piece.formula) for piece in (first, second)))
+            return self._replace([first, second], self.writer.symbol(tree), labels)
         return False
 
     # The result
@@ -575,7 +575,8 @@ class _Contraction:
     def _finished(self, coefficient: Fraction) -> Formula:
         """Return the product of the scalars and of the last piece, or of an ``einsum`` of pieces that no step joined."""
         pairs = [(scalar, _ONE) for scalar in self.scalars]
-        if self.labels and (len(self.pieces) > 1 or set(self.pieces[0].labels) != set(self.labels) or len(self.labels) > 2):
+        is_joined = len(self.pieces) == 1 and set(self.pieces[0].labels) == set(self.labels) and len(self.labels) <= 2
+        if self.labels and not is_joined:
             pairs.append((self.writer.symbol(self._einsum()), _ONE))
         elif self.labels:
             (piece,) = self.pieces
@@ -587,8 +588,9 @@ class _Contraction:
         letters: dict[int, str] = {}
         for label in (*self.labels, *(label for piece in self.pieces for label in piece.labels)):
             letters.setdefault(label, "ijklmnpqrstuvw"[len(letters)])
-        terms = ["".join(letters[label] for label in labels) for labels in (*(piece.labels for piece in self.pieces), self.labels)]
-        text = new_tree("string", new_token("STRING", f'"{",".join(terms[:-1])}->{terms[-1]}"'))
+        labels = (*(piece.labels for piece in self.pieces), self.labels)
+        *inputs, output = ("".join(letters[label] for label in own) for own in labels)
+        text = new_tree("string", new_token("STRING", f'"{",".join(inputs)}->{output}"'))
         return call_tree("einsum", text, *(self._tree(piece.formula) for piece in self.pieces))
 
 
