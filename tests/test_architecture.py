@@ -60,8 +60,8 @@ BUDGETS = {
     "report": 1608,
     "root": 1575,
     "script": 1511,
-    "solvers": 1111,
-    "symbolic": 1111,
+    "solvers": 13033,
+    "symbolic": 5194,
     "utils": 295,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
