@@ -245,7 +245,7 @@ NOT_KNOWN = 1e3
 
 
 def profiles(fit: Fit) -> dict[str, Ends]:
-    """Return the profile interval of each free parameter with a standard error; ``None`` for an open end.  A robust loss has none."""
+    """Return the profile interval of each free parameter with a standard error; ``None`` for an open end; not for robust losses."""
     if not fit.problem.loss.plain:
         message = f"{setting('profile')} needs a sum of squares, not a robust loss"
         raise UsageError(message, hint=f"leave out {setting('profile')} or {setting('loss')}")
