@@ -33,7 +33,7 @@ class Reduced(SumOfSquares):
     """A sum of squares as a function of the s shared parameters, at the minimum over the k parameters of each block.
 
     It is a stack of one objective, so that a point has the shape (1, s).  The sums of the blocks as functions of all parameters are
-    ``_all``; ``_values`` are half the sums of squares at the last point for which ``own`` was called.
+    ``_all``; ``_values`` are half the sums of squares at the last point for which ``minimize_own`` was called.
 
     Args:
         model: the residuals, whose parameters are the k own ones and then the s shared ones.
@@ -54,37 +54,38 @@ class Reduced(SumOfSquares):
         self._own = start
         self._values = np.full(len(sizes), np.inf)
 
-    def own(self, p: Matrix) -> Matrix:
-        """Return the own parameters of the blocks at the minimum for shared ones, of shape (B, k); their start if one is infinite.
+    def minimize_own(self, p: Matrix) -> Matrix:
+        """Return the own parameters of the blocks at the minimum for shared ones, of shape (B, k).
 
-        The last minimum is kept, because other methods ask for it at the same point.  The next search starts at the best one.
+        If the sum of a block is infinite, they are the start, and all ``_values`` are infinite.  The last minimum is kept, because
+        other methods ask for it at the same point.  The next search starts at the best one.
         """
         if self._at == p.tobytes():
             return self._own
         self.evaluations += 1
         end = Minimizer(self._blocks_at(p), self._start, self._box, MOST_INNER).run()
-        if (end.ended == NOT_FINITE).any():
-            self._values = np.full(len(self._start), np.inf)
-            return self._start
-        self._values, self._own, self._at = end.value, end.point, p.tobytes()
+        is_finite = not (end.ended == NOT_FINITE).any()
+        self._at = p.tobytes()
+        self._own = end.point if is_finite else self._start
+        self._values = end.value if is_finite else np.full(len(self._start), np.inf)
         total = float(self._values.sum())
-        if total <= self._least:
+        if is_finite and total <= self._least:
             self._start, self._least = self._own, total
         return self._own
 
     def values(self, p: Matrix) -> Vector:
         """Return half the sum of squares of each block: B numbers."""
-        self.own(p)
+        self.minimize_own(p)
         return self._values
 
     def free(self, p: Matrix) -> Mask:
         """Return which own parameters are not held at a bound, of shape (B, k)."""
-        own = self.own(p)
+        own = self.minimize_own(p)
         return self._box.free(own, self._all.linear(_joined(own, p)).gradient[:, : own.shape[1]])
 
     def own_linear(self, p: Matrix) -> Linear:
         """Return the linear problems of the blocks at given shared parameters."""
-        return self._blocks_at(p).linear(self.own(p)).restricted(self.free(p))
+        return self._blocks_at(p).linear(self.minimize_own(p)).restricted(self.free(p))
 
     def rows(self, p: Matrix) -> Indices:
         """Return the number of residuals less that of the free own parameters, as one number."""
@@ -92,7 +93,7 @@ class Reduced(SumOfSquares):
 
     def residuals(self, p: Matrix) -> Vector:
         """Return for each block the root of its sum of squares, with the sign of its last weighted residual."""
-        u = self._all.residuals(_joined(self.own(p), p))
+        u = self._all.residuals(_joined(self.minimize_own(p), p))
         return np.asarray(np.sign(u[np.cumsum(self._all.sizes) - 1]) * np.sqrt(2 * self._values))
 
     def value(self, p: Matrix) -> Vector:
@@ -114,7 +115,7 @@ class Reduced(SumOfSquares):
         With the derivatives g and H of a block by its own (o) and the shared parameters (s), its Hessian is the Schur complement
         ``Hss - Hso inv(Hoo) Hos``, and its gradient ``gs - Hso inv(Hoo) go``.
         """
-        own = self.own(p)
+        own = self.minimize_own(p)
         k, s = own.shape[1], p.shape[1]
         at = self._all.quadratic(_joined(own, p))
         free = self._box.free(own, at.gradient[:, :k])
@@ -137,7 +138,7 @@ class Reduced(SumOfSquares):
             rows, of shape (B, k, s); and what is left of the shared columns and of the residuals, of shape (B, s + 1, s + 1), in
             which a shared column of which only rounding errors are left is 0.
         """
-        own = self.own(p)
+        own = self.minimize_own(p)
         k, s = own.shape[1], p.shape[1]
         linear = self._all.linear(_joined(own, p))
         free = np.ones((len(own), k + s), bool)
@@ -154,7 +155,7 @@ class Reduced(SumOfSquares):
 
     def joined(self, p: Matrix) -> Matrix:
         """Return the own and the shared parameters of each block, of shape (B, k + s)."""
-        return _joined(self.own(p), p)
+        return _joined(self.minimize_own(p), p)
 
     def covariances(self, p: Matrix, matrix: Matrix, variance: float) -> Stack:
         """Return the covariance matrices of the own and the shared parameters of each block, of shape (B, k + s, k + s).
