@@ -11,6 +11,7 @@ from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.errors import GraphError
 from autodiff_cli.evaluation.note_phrases import Description, Note, derivative_phrase, describe_step, first_true_index, note
 from autodiff_cli.evaluation.trace import Step, is_pointwise, raw
+from autodiff_cli.language.tree import binding
 from autodiff_cli.notes.kinks import step_gradients
 from autodiff_cli.notes.nonfinite_value import is_finite
 
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from autodiff_cli.notes import Numbers
 
     Array = NDArray[np.floating]
+
+_REASONS = {
+    **dict.fromkeys(("root", "argmin"), "the derivative by the unknown is 0 or not finite, as at a multiple root"),
+    "integral": "the integrand is singular at a place that moves with a variable, or at a limit; "
+    "substitute, such as t = x + u, so that the limits move instead",
+}
+"""Why the derivative of a value that a definition gives is not finite."""
 
 
 def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: int) -> list[Note]:
@@ -37,6 +45,9 @@ def nonfinite_derivative_notes(evaluation: Evaluation, numbers: Numbers, order: 
             effect = "" if kind == str(final) else f", which makes {name} {final}"
             among = derivative_phrase(level).replace("derivative", "derivatives")
             return [note("nonfinite", f"the first {kind} among the {among}: {text}{effect}", step.tree.span, order=level)]
+    for step in reversed(evaluation.trace):
+        if step.op is None and binding(step.tree) is not None:
+            return [note("nonfinite", f"{name} is {final}: {_REASONS[step.tree.children[0].text]}", step.tree.span, order=order)]
     return [note("nonfinite", f"{name} is {final}, although the derivatives of all operations are finite", order=order)]
 
 
