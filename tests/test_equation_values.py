@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autodiff_cli as ad
+from autodiff_cli.errors import NoValue
 from tests.accuracy import implicit
 from tests.shell import run, streams
 
@@ -154,6 +155,7 @@ def test_float32() -> None:
         ("root(y=-3..3, y**2 = x)", 4, "contains 2 roots: y = -2; y = 2", "root(y=-3..3, y**2 = x)", "contains one"),
         ("root([u, v]=[1, 1], [u = x])[0]", 4, "1 equation in 2 unknowns", "[u = x]", "write it as root"),
         ("argmin(y=1, x*y)", 4, "no minimum found", "argmin(y=1, x*y)", "write another start"),
+        ("argmin(y=1, y**4 + x)", 4, "the curvature is 0", "argmin(y=1, y**4 + x)", "minimize"),
         ("argmin(y=1, [x*y, y])", 4, "the expression has 2 values", "[x*y, y]", "write it as argmin"),
         ("integral(t=0..1, x/t)", 4, "it diverges", "integral(t=0..1, x/t)", "integrable"),
         ("integral(t=-1..1, x/t)", 4, "it diverges", "integral(t=-1..1, x/t)", "integrable"),
@@ -185,6 +187,59 @@ def test_rows_without_a_root(tmp_path: Any) -> None:
 def test_integrals_with_singularities_inside(x: float) -> None:
     result = ad.evaluate("integral(t=-1..1, abs(t - x)**-0.3)", {"x": x}, no_grad=True)
     assert result.value == pytest.approx(((1 + x) ** 0.7 + (1 - x) ** 0.7) / 0.7, rel=1e-14)
+
+
+def test_an_integral_has_its_error() -> None:
+    expression = "1 + integral(t=0..1, abs(t**2 - x)**-0.3)"  # whose singularity is between two floats
+    result = ad.evaluate(expression, {"x": 0.3}, no_grad=True).to_dict()
+    (integral,) = result["integrals"]
+    assert expression[slice(*integral["span"])] == integral["expression"] == expression[4:]
+    exact = mpmath.quad(lambda t: abs(t**2 - mpmath.mpf(0.3)) ** -0.3, [0, mpmath.sqrt(0.3), 1])
+    assert integral["value"] == pytest.approx(float(exact), rel=1e-10)
+    smooth = ad.evaluate("integral(t=0..1, exp(-x*t**2))", {"x": [1.0, 2.0]}, no_grad=True).to_dict()
+    assert np.all(np.array(smooth["integrals"][0]["error"]) < 1e-15)
+    assert smooth["notes"] == []
+
+
+def test_an_integral_with_a_large_error_has_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autodiff_cli.solvers.implicit.integral.ACCURACY", 1e-8)
+    result = ad.evaluate("integral(t=0..1, 1/(0.01 + (t - x)**2))", {"x": 0.3}).to_dict()
+    assert [(note["kind"], note["span"], note["order"]) for note in result["notes"]] == [("integral", [0, 39], 0)]
+    assert 1e-13 < result["integrals"][0]["error"] / result["value"] < 1e-7
+
+
+def test_descending_limits_with_a_kink_inside() -> None:
+    result = ad.evaluate("integral(t=1..0, abs(t - x))", {"x": 0.25})
+    assert [result.value, result.grad["x"]] == pytest.approx([-0.3125, 0.5], rel=1e-14)
+
+
+def test_the_minimum_of_an_integral() -> None:
+    result = ad.evaluate("argmin(y=0.4, integral(t=0..1, (t - y)**4) + x*y)", {"x": 0.0})
+    assert [result.value, result.grad["x"]] == pytest.approx([0.5, -1], rel=1e-12)
+
+
+def test_digits_that_a_kink_makes_wrong_are_refused() -> None:
+    out, err, code = streams('autodiff eval "integral(t=0..1, abs(t - x))" --at x=0.3 --digits 30')
+    assert (out, code) == ("", 3)
+    assert "a kink or a peak" in err
+
+
+def test_infinite_derivatives_have_a_reason() -> None:
+    for expression, x, words in [
+        ("integral(t=0..1, 1/sqrt(abs(t - x)))", 0.3, "a place that moves"),
+        ("root(y=1, y**3 = x)", 0.0, "as at a multiple root"),
+    ]:
+        (note,) = ad.evaluate(expression, {"x": x}).notes
+        assert words in note["message"]
+        assert note["span"] == [0, len(expression)]
+
+
+@pytest.mark.parametrize("expression", ["root(y=1, root(z=1, z**3 = y) = x)", "integral(t=0..1, abs(t - x)**-0.9)"])
+def test_a_limit_of_time(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("search", "integral"):
+        monkeypatch.setattr(f"autodiff_cli.solvers.implicit.{module}.MOST_SECONDS", 0.1)
+    with pytest.raises(NoValue, match="takes longer than 0.1 s"):
+        ad.evaluate(expression, {"x": 0.0 if "root" in expression else 0.3})
 
 
 def test_many_integrals_with_kinks_are_split_together() -> None:

@@ -36,6 +36,7 @@ class Result(DerivativeResult):
         derivatives: all partial derivatives of order 2 and above, keyed by the combination of variables, with each mixed derivative
             once.
         tensors: one row for each tensor, in the order of evaluation.
+        integrals: for each integral, its expression, span and value, and an estimate of its error.
         verified: the verified digits, or ``None`` if they were not requested.
         notes: the notes on the evaluation, ``{"kind", "span", "message"}``; they are computed when first read.
     """
@@ -53,6 +54,7 @@ class Result(DerivativeResult):
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.hessian: dict[str, dict[str, Any]] = {}
         self.derivatives: dict[Index, Any] = {}
+        self.integrals: list[dict[str, Any]] = []
 
     def content(self) -> Record:
         """Return the JSON object, in which verified numbers are marked, or replaced by texts with all digits."""
@@ -64,6 +66,7 @@ class Result(DerivativeResult):
             "value": plain(self.value),
             **({"tensors": tensors} if self.command == "eval" else {}),
             "grad": {name: plain(value) for name, value in self.grad.items()},
+            **({"integrals": plain_records(self.integrals)} if self.integrals else {}),
         }
         if self.order >= 2:
             result["hessian"] = {a: {b: plain(value) for b, value in row.items()} for a, row in self.hessian.items()}
@@ -196,6 +199,7 @@ def evaluate(
     named = partial(_named_derivatives, result.grad, result.derivatives)
     result.compute_notes = partial(all_notes, evaluation, first_notes, named, order, shows_value=command != "grad")
     result.tensors = evaluation.rows() + (evaluation.gradient_rows() if create_graph else [])
+    result.integrals = evaluation.evaluator.tensors.integrals
     if strict:
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:

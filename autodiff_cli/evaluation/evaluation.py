@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 COLUMNS = ("name", "expression", "value", "requires_grad", "is_leaf", "retains_grad", "grad_fn", "grad")
 """The columns of the tensor table."""
 
+_ROUNDING = 1e-13
+"""The relative error of an integral up to which it is as exact as rounding allows."""
+
 
 def name_list(names: Sequence[str]) -> list[str]:
     """Return a list of names; a text is one name."""
@@ -192,7 +195,7 @@ class Evaluation:
         return evaluator.as_tensor(evaluator.run())
 
     def notes(self) -> list[dict[str, Any]]:
-        """Return the notes on variables that do not occur in the expression, or do not change its value."""
+        """Return the notes on variables that do not occur, or do not change the value, and on inexact integrals."""
         used = {node.text for node in walk(self.evaluator.tree) if node.kind == "NAME"}
         unused = [name for name in self.leaves if name not in used]
         # The arguments of ``note``, whose module is imported only if there are notes.
@@ -205,6 +208,10 @@ class Evaluation:
                 notes.append(("constant", message, span))
         if self.wrt and not self.differentiable and not self.no_grad:
             notes.append(("constant", "the output does not depend on a variable through recorded operations"))
+        for integral in self.evaluator.tensors.integrals:
+            error = np.max(integral["error"] / np.maximum(np.abs(integral["value"]), 1e-300))
+            if error > _ROUNDING:
+                notes.append(("integral", f"the integral has a relative error of up to {error:.1g}", integral["span"], 0))
         if not notes:
             return []
         from autodiff_cli.evaluation.note_phrases import note

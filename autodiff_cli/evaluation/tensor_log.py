@@ -39,6 +39,7 @@ class TensorLog:
         entries: every tensor in order, with its expression.
         steps: the trace, from which notes are computed; ``None`` disables tracing.
         calls: the calls to functions that the program defines, each with its range of steps.
+        integrals: for each integral, its expression, span and value, and an estimate of its error.
     """
 
     def __init__(self, source: str, dtype: DType, leaves: Iterable[Tensor] = (), listing: bool = True) -> None:
@@ -48,6 +49,7 @@ class TensorLog:
         self.entries: list[tuple[Tensor, str]] = []
         self.steps: Trace | None = None
         self.calls: list[tuple[Syntax, int, int]] = []
+        self.integrals: list[dict[str, Any]] = []
         self._known = {id(tensor) for tensor in leaves}
 
     def trace(

@@ -6,7 +6,9 @@ of the language: derivatives of every order, power series, tracing and many digi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +17,41 @@ from autodiff_cli.autograd.primitives.calls import general
 from autodiff_cli.autograd.primitives.nodes import NodeFactory
 from autodiff_cli.autograd.primitives.primitive import Primitive, TensorFunction, VjpRule, outermost
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.errors import NotRecordable
+from autodiff_cli.deadline import Late, within
+from autodiff_cli.errors import NotRecordable, NoValue
 from autodiff_cli.language.tree import Syntax, new_tree, number_tree
+from autodiff_cli.limits import LIFT, lifted
 from autodiff_cli.postorder import postorder
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.dtypes import Array
     from autodiff_cli.precise.arithmetic import Arithmetic
+
+_MANY_SECONDS, _SECONDS_EACH = 60.0, 0.002
+"""The maximum processor time of many elements: a fixed time, and a time for each."""
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether a value that a definition defines is being computed."""
+
+
+@contextmanager
+def in_time(elements: int, most: float, hint: str = "") -> Iterator[bool]:
+    """Limit the processor time of a computation of values; yield whether it is a part of another one, whose limit holds.
+
+    A single value takes at most ``most`` seconds.  The hint of the error ``NoValue`` begins with ``hint``.
+    """
+    seconds = most if elements == 1 else _MANY_SECONDS + _SECONDS_EACH * elements
+    is_part = _inside.get()
+    token = _inside.set(True)
+    try:
+        with nullcontext() if is_part or lifted() else within(seconds):
+            yield is_part
+    except Late:
+        if is_part:
+            raise
+        of_many = "" if elements == 1 else f" of {elements:,} elements"
+        raise NoValue(f"the computation{of_many} takes longer than {seconds:g} s", hint=hint + LIFT) from None
+    finally:
+        _inside.reset(token)
 
 
 def replayed(operands: Sequence[Operand], values: Mapping[Instruction, Any]) -> list[Any]:

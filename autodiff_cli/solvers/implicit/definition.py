@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
-from autodiff_cli.errors import ArgumentError, LimitError, ShapeError
+from autodiff_cli.errors import ArgumentError, LimitError, NoValue, ShapeError
 from autodiff_cli.language.tree import DEFINING, Binding, Syntax, binding
 from autodiff_cli.solvers.implicit.body import Body, elements_of
 from autodiff_cli.solvers.implicit.equation import Equation
@@ -54,8 +54,12 @@ def value(machine: Machine, node: Syntax, values: list[Any]) -> Any:
         operation = Equation(name, body.unknowns, body.parameters, body.results, is_range, (node, body.sources))
         elements = [element.detach() for tensor in tensors for element in elements_of(tensor)]
     parts = [function(*elements, *body.arguments) for function in operation.functions]
-    _check_solved(operation, [*elements, *body.arguments], parts)
     result = parts[0]
+    if all(type(part) is Tensor for part in parts):  # and not a tracer, or another tensor without numbers
+        _check_solved(operation, [*elements, *body.arguments], result)
+        if isinstance(operation, Integral) and machine.tensors.listing:
+            record = {"expression": machine.tensors.text(node.span), "span": list(node.span), "value": result._data}
+            machine.tensors.integrals.append({**record, "error": operation.errors()})
     if form == "equation" or len(parts) > 1:
         result = FUNCTIONS["stack"].function(parts)
     if form == "keyword" and len(parts) > 1:
@@ -92,12 +96,11 @@ def _check_counts(name: str, call: Binding, body: Body) -> None:
         raise LimitError(f"{name} has {len(body.unknowns)} unknowns, more than the limit of {MOST_UNKNOWNS}")
 
 
-def _check_solved(operation: Equation | Integral, arguments: list[Any], parts: list[Any]) -> None:
-    """Raise the error of the first element without a value, if numbers were computed; nan among its arguments gives nan."""
-    if not all(type(part) is Tensor for part in parts):  # a tracer, or another tensor without numbers
-        return
-    failed = np.flatnonzero(np.isnan(parts[0]._data))
+def _check_solved(operation: Equation | Integral, arguments: list[Any], result: Tensor) -> None:
+    """Raise the error of the first element without a value; nan among its arguments gives nan."""
+    failed = np.flatnonzero(np.isnan(result._data))
     if len(failed):
         cells = np.array([np.ravel(array)[failed[0]] for array in np.broadcast_arrays(*(a._data for a in arguments))])
         if not np.isnan(cells).any():
             operation.alone(cells)
+            raise NoValue(f"no value of {operation.name} is proven", hint="write another start, or other limits")

@@ -15,11 +15,13 @@ import numpy as np
 
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
-from autodiff_cli.errors import NoValue
+from autodiff_cli.errors import NotPrecise, NoValue
 from autodiff_cli.lazy import library
-from autodiff_cli.solvers.implicit.components import Components, replayed
+from autodiff_cli.solvers.implicit.components import Components, in_time, replayed
 from autodiff_cli.solvers.implicit.notation import definition_tree
 from autodiff_cli.solvers.implicit.singular import SingularIntegral, roughest
+from autodiff_cli.solvers.intervals.interval import Interval
+from autodiff_cli.solvers.roots.problem import EPS
 
 if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Matrix, Vector
@@ -31,12 +33,16 @@ ACCURACY, MOST_LEVELS = 1.2e-14, 8
 """The error of an integral, relative to it, that is asked for, and the level with most nodes, each with twice those before."""
 ACCEPTED = 1e-10
 """The largest relative error of an integral with a value."""
+MOST_SECONDS = 20.0
+"""The maximum processor time of one integral."""
 MOST_PARTS = 100
 """The largest number of parts, on average, of integrals that are split at kinks."""
 MOST_CANCELLATION = 30
 """The largest sum of the sizes of parts, relative to their sum, at which the sum keeps its digits."""
 _MOST_DIGITS = 150
 """The digits of an integral in an arithmetic with more: difference quotients of order 2 with steps of 1e-30 leave 50 of them."""
+_SHARE = 0.22
+"""The right digits of such an integral, as a share of all."""
 
 
 class Integral(Components):
@@ -77,31 +83,44 @@ class Integral(Components):
         return replayed([self._integrand], dict(zip([self._variable, *self._parameters], [t, *parameters], strict=True)))[0]
 
     def solve(self, *arrays: Array) -> Array:
-        """Return the integral for arrays of limits and parameters: 0 between equal limits, and nan if an argument is nan."""
-        columns = [np.ravel(array).astype(float) for array in arrays]
-        result = np.zeros(columns[0].size)
+        """Return the integral for arrays of limits and parameters, and an estimate of its error; nan if an argument is nan."""
+        columns = np.array([np.ravel(array) for array in arrays], float)
+        result = np.zeros((2, columns.shape[1]))
         undefined = np.isnan(columns).any(axis=0)
         proper = np.flatnonzero((columns[0] != columns[1]) & ~undefined)
-        with np.errstate(all="ignore"):
+        sign = np.where(columns[0] < columns[1], 1.0, -1.0)
+        columns[:2].sort(axis=0)
+        with np.errstate(all="ignore"), in_time(len(proper), MOST_SECONDS) as is_part:
             if len(proper):
-                result[proper] = self._integrals(np.array(columns)[:, proper])
-        result[undefined] = np.nan
+                result[:, proper] = self._integrals(columns[:, proper], is_part)
+        result[0] *= sign
+        result[:, undefined] = np.nan
         kind = np.result_type(*arrays, np.float32)
-        return np.asarray(result.reshape(1, *arrays[0].shape), kind)
+        return np.asarray(result.reshape(2, *arrays[0].shape), kind)
 
-    def _integrals(self, ranges: Matrix) -> Vector:
-        """Return many integrals, whose limits and parameters are columns; nan for those without a value.
+    def errors(self) -> Array:
+        """Return estimates of the errors of the integrals that were computed last."""
+        assert self._last is not None
+        return np.asarray(self._last[1][1])
 
-        Ranges that are not integrated accurately are split at kinks.  Those without a kink, and those whose parts cancel, are
-        integrated in many digits, one by one.
+    def intervals(self, *operands: Interval) -> list[Interval]:
+        """Return an unbounded enclosure: an integral is a continuous function of its limits and parameters."""
+        regular = np.logical_and.reduce(np.broadcast_arrays(*(operand.regular for operand in operands)))
+        return [Interval(np.full(regular.shape, -np.inf), np.full(regular.shape, np.inf), regular)]
+
+    def _integrals(self, ranges: Matrix, is_part: bool) -> tuple[Vector, Vector]:
+        """Return many integrals, whose ascending limits and parameters are columns, and their errors; nan without a value.
+
+        Ranges that are not integrated accurately are split at kinks.  Those without a kink are integrated in many digits, one by
+        one; so are those whose parts cancel, unless they are parts of another value, which does not need their relative accuracy.
         """
-        result, size = np.zeros((2, ranges.shape[1]))  # the sums of the parts, and of their absolute values
+        result, size, error = np.zeros((3, ranges.shape[1]))  # the sums of the parts, of their absolute values, of their errors
         is_left, owners, pieces = np.zeros(len(result), bool), np.arange(len(result)), ranges
         count = 0  # of parts
         while len(owners):
-            parts, is_accurate = self._quadratures(size[owners], *pieces)
-            np.add.at(result, owners, np.where(is_accurate, parts, 0.0))
-            np.add.at(size, owners, np.where(is_accurate, np.abs(parts), 0.0))
+            parts, errors, is_accurate = self._quadratures(size[owners], *pieces)
+            for total, addends in ((result, parts), (size, np.abs(parts)), (error, errors)):
+                np.add.at(total, owners, np.where(is_accurate, addends, 0.0))
             pieces, owners = pieces[:, ~is_accurate], owners[~is_accurate]
             kinks = self._kinks(*pieces)
             count += len(parts)
@@ -110,30 +129,33 @@ class Integral(Components):
             low, high, *parameters = pieces[:, has_kink]
             pieces = np.hstack([[low, kinks[has_kink], *parameters], [kinks[has_kink], high, *parameters]])
             owners = np.tile(owners[has_kink], 2)
-        for i in np.flatnonzero(is_left | (size > MOST_CANCELLATION * np.abs(result))):
+        for i in np.flatnonzero(is_left | (not is_part) & (size > MOST_CANCELLATION * np.abs(result))):
             try:
-                result[i] = self.alone(ranges[:, i])
+                result[i], error[i] = self.alone(ranges[:, i])
             except NoValue:
                 result[i] = np.nan if is_left[i] else result[i]
-        return result
+        return result, np.maximum(error, EPS * np.abs(result))
 
-    def _quadratures(self, size: Vector, low: Vector, high: Vector, *parameters: Vector) -> tuple[Vector, Mask]:
-        """Return many integrals by double-exponential quadrature, and which are accurate relative to themselves or to ``size``.
+    def _quadratures(self, size: Vector, low: Vector, high: Vector, *parameters: Vector) -> tuple[Vector, Vector, Mask]:
+        """Return many double-exponential quadratures, their errors, and which are accurate relative to themselves or to ``size``.
 
         Two levels of nodes must agree, because SciPy's estimate of the error may be far too small for an integrand with kinks.
         """
         quadrature = library("scipy.integrate", "integral").tanhsinh
-        values, is_accurate, left = np.full(len(low), np.nan), np.zeros(len(low), bool), np.arange(len(low))
+        values, errors = np.full((2, len(low)), np.nan)
+        is_accurate, left = np.zeros(len(low), bool), np.arange(len(low))
         for level in range(2, MOST_LEVELS + 1):
             start, end, *own = (column[left] for column in (low, high, *parameters))
-            finer = np.array(quadrature(self._values, start, end, args=(*own,), minlevel=level, maxlevel=level).integral)
-            is_accurate[left] = np.abs(finer - values[left]) <= 10 * ACCURACY * np.maximum(np.abs(finer), size[left])
-            values[left] = finer
+            finer = quadrature(self._values, start, end, args=(*own,), minlevel=level, maxlevel=level)
+            errors[left] = np.maximum(np.abs(finer.integral - values[left]), finer.error)
+            values[left] = finer.integral
+            is_accurate[left] = errors[left] <= 10 * ACCURACY * np.maximum(np.abs(values[left]), size[left])
             left = np.flatnonzero(~is_accurate)
             if not len(left):
                 break
         middle = low / 2 + high / 2  # a node, at which SciPy takes a pole for 0
-        return values, is_accurate & np.isfinite(values) & (np.isfinite(self._values(middle, *parameters)) | ~np.isfinite(middle))
+        is_accurate &= np.isfinite(values) & (np.isfinite(self._values(middle, *parameters)) | ~np.isfinite(middle))
+        return values, errors, is_accurate
 
     def _kinks(self, low: Vector, high: Vector, *parameters: Vector) -> Vector:
         """Return where the integrand bends most inside each range, or the middle; nan if the integrand is not finite there."""
@@ -146,26 +168,26 @@ class Integral(Components):
         """Return the integrand at places as a new array, because SciPy changes it."""
         return np.asarray(np.zeros(t.shape) + self._at(t, parameters))
 
-    def alone(self, arguments: Vector) -> float:
-        """Return one integral that the double-exponential quadrature does not compute to the accuracy that is asked for.
+    def alone(self, arguments: Vector) -> tuple[float, float]:
+        """Return one integral in ascending direction, computed in many digits, and an estimate of its error.
 
         Raises:
             NoValue: if it does not have a value.
         """
-        (low, high), parameters = arguments[:2].tolist(), list(arguments[2:])
-        with np.errstate(all="ignore"):
+        (low, high), parameters = sorted(arguments[:2].tolist()), list(arguments[2:])
+        with np.errstate(all="ignore"), in_time(1, MOST_SECONDS):
             value, error = SingularIntegral(
                 lambda t: self._values(t, *parameters),
                 lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))),
                 ACCEPTED,
             ).over(low, high)
-        if not error <= ACCEPTED:
+        if not np.isfinite(error):
             kind = "it diverges, or oscillates without end" if not np.isfinite(high - low) else "it diverges"
             raise NoValue(
                 f"the integral from {low:.6g} to {high:.6g} has no value that quadrature can find: {kind}",
                 hint="integrate over a range on which the integrand is integrable, or split it at its singularities",
             )
-        return value
+        return value, error
 
     def _in_digits(self, math: Arithmetic, parameters: Iterable[Any]) -> Callable[[Any], Any]:
         """Return the integrand as a function of an mpmath number."""
@@ -180,4 +202,7 @@ class Integral(Components):
 
         work = Arithmetic(min(math.digits, _MOST_DIGITS))
         low, high, *parameters = map(work.mpf, cells)
-        return [math.mpf(work.context.quad(self._in_digits(work, parameters), [low, high]))]
+        value, error = work.context.quad(self._in_digits(work, parameters), [low, high], error=True)
+        if error > (abs(value) or 1) * work.context.mpf(10) ** (-_SHARE * work.digits):
+            raise NotPrecise("this integral, which has a kink or a peak,")
+        return [math.mpf(value)]

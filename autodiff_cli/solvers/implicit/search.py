@@ -6,18 +6,16 @@ interval of all numbers that are as near.  What is not decided so is searched wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autodiff_cli.deadline import Late, within
 from autodiff_cli.errors import NoValue, setting
 from autodiff_cli.lazy import library
-from autodiff_cli.limits import LIFT, lifted
+from autodiff_cli.solvers.implicit.components import in_time
 from autodiff_cli.solvers.roots.all_roots import roots_over
 from autodiff_cli.solvers.roots.newton import SearchResult, search
 from autodiff_cli.solvers.roots.root import Root
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_ALONE = 200
 """The maximum number of elements of a block that are decided one by one."""
-MOST_SECONDS = 5.0
+MOST_SECONDS = 10.0
 """The maximum processor time of the search for one element."""
 _SECONDS = 0.5
 """The time for further starts of one element."""
@@ -46,16 +44,6 @@ _AS_NEAR = 1e-9
 """The difference of two distances, relative to them, up to which two roots are as near."""
 _searching: ContextVar[bool] = ContextVar("searching", default=False)
 """Whether the body of a definition is being evaluated for a search."""
-
-
-@contextmanager
-def _in_time(is_limited: bool) -> Iterator[None]:
-    """Limit the processor time of a search; it is not limited if a search around it has the limit."""
-    try:
-        with within(MOST_SECONDS) if is_limited and not lifted() else nullcontext():
-            yield
-    except Late:
-        raise NoValue(f"the search takes longer than {MOST_SECONDS:g} s", hint=LIFT) from None
 
 
 class Choice:
@@ -82,7 +70,7 @@ class Choice:
         inner = _searching.get()  # for a definition around this one, a point without a value is one of many
         token = _searching.set(True)
         try:
-            with np.errstate(all="ignore"), _in_time(start.shape[1] == 1 and not inner):
+            with np.errstate(all="ignore"), in_time(start.shape[1], MOST_SECONDS, _LATE):
                 x, done = self._by_newton(start, constants)
                 x[:, ~done] = np.nan
                 usable = np.isfinite(start).all(axis=0) & np.isfinite(constants).all(axis=0)
@@ -124,7 +112,7 @@ class Choice:
         Raises:
             NoValue: if the definition does not have a value; the error says why.
         """
-        with _in_time(not _searching.get()):
+        with in_time(1, MOST_SECONDS, _LATE):
             return self._alone(start, constants)
 
     def _alone(self, start: Vector, constants: Vector) -> Vector:
@@ -214,6 +202,9 @@ class Choice:
         x = check.point.x
         if not check.converged or not np.isfinite(x).all():
             raise NoValue(f"no minimum found: at {_place(problem, reached.x)}, the gradient is not 0, or not defined", hint=_AGAIN)
+        if check.multiplicity != 1:
+            what = f"at {_place(problem, x)}, which may be a minimum, the curvature is 0"
+            raise NoValue(f"no minimum that has derivatives found: {what}", hint="find it with the command minimize")
         curvatures = problem.system.jacobian(x)
         if not np.isfinite(curvatures).all() or np.linalg.eigvalsh(curvatures)[0] <= 0:
             raise NoValue(f"no minimum found: {_place(problem, x)} is a stationary point without positive curvature", hint=_AGAIN)
@@ -221,6 +212,7 @@ class Choice:
 
 
 _AGAIN = "write another start"
+_LATE = "if a root inside the equation is multiple, write one system of several unknowns, root([y, z]=[1, 1], [..., ...])[0]; "
 
 
 def _place(problem: RootProblem, x: Vector) -> str:

@@ -49,7 +49,7 @@ class SingularIntegral:
         self._arithmetics = [Arithmetic(digits) for digits in _DIGITS]  # which keep the nodes of the quadrature
 
     def over(self, low: float, high: float) -> tuple[float, float]:
-        """Return an integral, split as long as its error is too large, and its relative error: inf or nan if it does not exist."""
+        """Return an integral, split as long as its error is too large, and an estimate of the error; inf without a value."""
         at_low = self._values(np.array([low, high]))[0]
         waiting = [(low, high)]
         if np.isfinite(low) and np.isinf(high) and not np.isfinite(at_low):
@@ -67,7 +67,7 @@ class SingularIntegral:
                     splits -= 1
                     continue
             value, error, size = value + part, error + estimate, size + abs(part)
-        return value, error / (max(abs(value), 1e-3 * size) or 1.0)
+        return value, error if error <= self._accepted * max(abs(value), 1e-3 * size) else np.inf
 
     def _over_piece(self, low: float, high: float) -> tuple[float, float]:
         """Return the integral over a range without singularities inside, and an estimate of its error.
