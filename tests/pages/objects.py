@@ -93,10 +93,10 @@ def _documents() -> dict[str, Any]:
 
 @cache
 def shared() -> tuple[str, ...]:
-    """Return the keys that have the same meaning in several commands, and those of notes, which the examples need not have."""
+    """Return the keys with the same meaning in several commands, and those of notes and integrals, which examples need not have."""
     used = Counter(key for name, one in _documents().items() for key in keys(one) if f"{name}.{key}" not in KEYS)
     several = tuple(key for key, count in used.items() if count > 1 and key in KEYS)
-    return (*several, *(key for key in KEYS if key.startswith("notes[].")))
+    return (*several, *(key for key in KEYS if key.startswith(("notes[].", "integrals"))))
 
 
 def example(name: str) -> str:
