@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1608,
     "root": 1575,
     "script": 1511,
-    "solvers": 13083,
+    "solvers": 13084,
     "symbolic": 5194,
     "utils": 295,
 }
