@@ -137,9 +137,7 @@ def _images_where(usable: Mask, f: Boxes, center: Boxes, radius: Boxes, middle: 
     images = np.stack([np.full_like(high, -np.inf), np.full_like(high, np.inf)])
     if center.shape[0] == center.shape[1]:  # as many equations as unknowns
         places = np.flatnonzero(usable)
-        result, valid = krawczyk_images(
-            f[:, :, places], center[:, :, places], radius[:, :, places], middle[:, places], high[:, places]
-        )
+        result, valid = krawczyk_images(*(part[..., places] for part in (f, center, radius, middle, high)))
         images[:, :, places[valid]] = result[:, :, valid]
     return images
 

@@ -359,7 +359,7 @@ class Arrays:
         if coefficient == 0 or any(map(self._sums_to_zero, summed_alone)):
             return self.zero(dims)
         flat = self._without_identities(flat, labels)
-        for step in (self._without_pairs, self._without_factors, self._without_inverses):
+        for step in (self._without_pairs, self._without_cholesky_factors, self._without_inverses):
             if (simpler := step(flat, labels)) is not None:
                 return self.contraction(simpler, labels, coefficient)
         flat, coefficient = self._collected(flat, labels, coefficient, lengths)
@@ -429,7 +429,7 @@ class Arrays:
                 return self._without_identities([*rest, (self.ones(array.dims[0]), own[:1])], labels)
         return factors
 
-    def _without_factors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
+    def _without_cholesky_factors(self, factors: list[Factor], labels: Labels) -> list[Factor] | None:
         """Return factors after two factors of Cholesky are multiplied, or ``None``: ``L @ L.T`` is the symmetric matrix."""
         uses = Counter([*labels, *(label for _, own in factors for label in own)])
         for (array, own), (other, names) in combinations(factors, 2):
@@ -506,15 +506,10 @@ class Arrays:
                 key = tuple(sorted(own)) if array.symmetric else own
                 groups.setdefault(key, []).append(array.formula)
         result: list[Factor] = []
-        for own, formulas in groups.items():
-            for place, formula in enumerate(formulas):
-                opposite = self.algebra.sum([(formula, -Fraction(1))])
-                if opposite in formulas[:place]:  # both get the form whose first term is positive
-                    first = min(formula, opposite, key=lambda one: one.parts[0][1] < 0)
-                    formulas[place] = formulas[formulas.index(opposite)] = first
-                    coefficient = -coefficient
+        for own, group in groups.items():
+            formulas, sign = self._with_equal_signs(group)
             whole = self.algebra.product([(formula, Fraction(1)) for formula in formulas])
-            coefficient *= Fraction(whole.coefficient)
+            coefficient *= sign * Fraction(whole.coefficient)
             for base, exponent in factors_of(whole):
                 part = self.power(base, exponent)
                 result.append((part, own[len(own) - len(part.dims) :]))
@@ -529,6 +524,16 @@ class Arrays:
             else:
                 result.append((length, ()))
         return result, coefficient
+
+    def _with_equal_signs(self, formulas: Sequence[Formula]) -> tuple[list[Formula], int]:
+        """Return formulas with ``x - y``, whose first term is positive, in place of ``y - x`` beside it, and the sign of this."""
+        result, sign = list(formulas), 1
+        for place, formula in enumerate(result):
+            opposite = self.algebra.sum([(formula, -Fraction(1))])
+            if opposite in result[:place]:
+                result[place] = result[result.index(opposite)] = min(formula, opposite, key=lambda one: one.parts[0][1] < 0)
+                sign = -sign
+        return result, sign
 
     def _interned(self, factors: list[Factor], labels: Labels, coefficient: Fraction, dims: tuple[Length, ...]) -> Array:
         """Return the one object of a contraction, whatever the order of its factors and the names of its labels."""

@@ -317,9 +317,8 @@ class Reader(Evaluator):
     def matmul(self, left: Array, right: Array) -> Array:
         """Return the product of vectors and matrices."""
         if not left.dims or not right.dims or len(left.dims) > 2 or len(right.dims) > 2:
-            raise ShapeError(
-                "@ takes vectors and matrices", hint=f"add {setting('shape', 'x=n')}, or use * to multiply by a number"
-            )
+            hint = f"add {setting('shape', 'x=n')}, or use * to multiply by a number"
+            raise ShapeError("@ takes vectors and matrices", hint=hint)
         first, second = "ij"[-len(left.dims) :], "jk"[: len(right.dims)]  # j is summed over
         return self.einsum(f"{first},{second}->{(first + second).replace('j', '')}", left, right)
 

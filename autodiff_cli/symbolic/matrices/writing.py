@@ -151,25 +151,28 @@ class Writer:
         if ratio == -1 and scale.coefficient < 0:
             return self._joined(second, first)
         chains = [_chain(left), _chain(right)]
-        is_grouped = _is_grouped(left) or _is_grouped(right)
+        are_grouped = [_is_grouped(left), _is_grouped(right)]
         at_start, at_end = _numbers_of_equal_ends(*chains)
-        if is_grouped and max(map(len, chains)) > at_start + at_end + 1:
+        if any(are_grouped) and max(map(len, chains)) > at_start + at_end + 1:
             at_end = 0  # a vector at the end is multiplied first
         if not at_start + at_end:
             return None
         before, after = chains[0][:at_start], chains[0][len(chains[0]) - at_end :]
-        from_end = not after and left.kind == "matmul" and is_grouped
-        middle = [self.symbol(_multiplied(chain[at_start : len(chain) - at_end], from_end)) for chain in chains]
-        terms = [
-            self.algebra.product([(factor, _ONE)], times) for factor, times in zip(middle, (_ONE, Fraction(ratio)), strict=True)
-        ]
-        number, total = self.without_number(self._common_products(terms))
-        inside = self.formula_tree(total)
+        middles = [chain[at_start : len(chain) - at_end] for chain in chains]
+        number, inside = self._sum_of_products(middles, Fraction(ratio), from_end=any(are_grouped) and not after)
         if left.kind == "call":
             tree = call_tree("outer", *before, inside, *after)
         else:
-            tree = _multiplied([*before, inside, *after], _is_grouped(left) and _is_grouped(right))
+            tree = _multiplied([*before, inside, *after], all(are_grouped))
         return self.algebra.product([(self.symbol(tree), _ONE), (scale, _ONE)], number)
+
+    def _sum_of_products(self, chains: Sequence[list[Syntax]], ratio: Fraction, from_end: bool) -> tuple[Fraction, Syntax]:
+        """Return the sum of a product of matrices and ``ratio`` times another one, as a number times an expression."""
+        symbols = [self.symbol(_multiplied(chain, from_end)) for chain in chains]
+        pairs = zip(symbols, (_ONE, ratio), strict=True)
+        total = self._common_products([self.algebra.product([(symbol, _ONE)], times) for symbol, times in pairs])
+        number, rest = self.without_number(total)
+        return number, self.formula_tree(rest)
 
     def without_number(self, formula: Formula) -> tuple[Fraction, Formula]:
         """Return the number that multiplies a formula, or an integer that multiplies all terms of a sum, and the rest."""
