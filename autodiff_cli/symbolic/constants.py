@@ -46,8 +46,8 @@ def to_float(value: Coefficient) -> float:
 def tidy(value: Coefficient) -> Coefficient:
     """Round a fraction with more than 256 bits to float precision; return any other number unchanged."""
     if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > _MOST_BITS:
-        short = to_float(value)
-        return Fraction(repr(short)) if short and math.isfinite(short) else value
+        rounded = to_float(value)
+        return Fraction(repr(rounded)) if rounded and math.isfinite(rounded) else value
     return value
 
 

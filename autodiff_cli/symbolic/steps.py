@@ -94,7 +94,7 @@ class Derivation:
         whole = reader.whole()
         self.whole_name = result or self._free(_RESULTS, self._reserved)
         self.whole = reader.part(whole, self.whole_name)
-        if self.whole in self.differentials.of_leaves and self.whole not in leaves:
+        if self.whole in self.differentials.of_leaves and self.whole not in leaves:  # a part that may have another name
             self.whole_name = self.whole.symbol.name
 
     def steps_to_derivative(self, by: str, final: str) -> list[Step]:

@@ -72,7 +72,7 @@ def _null_space(hessian: Matrix) -> tuple[Matrix, Matrix]:
     """Return the eigenvectors of the lowest eigenvalue and of those that are not positive beyond rounding, and the others."""
     values, vectors = np.linalg.eigh(hessian)
     null = values <= np.sqrt(EPS) * max(float(np.max(np.abs(values))), 1e-300)
-    null[0] = True
+    null[0] = True  # the lowest
     return vectors[:, null], vectors[:, ~null]
 
 
@@ -205,10 +205,10 @@ def _single(problem: MinimumProblem, x: Vector, size: float) -> Kink | None:
 
 
 def _sampled(problem: MinimumProblem, x: Vector, size: Vector, moves: bool) -> Kink | None:
-    """Return the minimum at a kink that gradient sampling finds (Burke, Lewis and Overton 2005), or ``None``."""
+    """Return the minimum at a kink that gradient sampling within shrinking radii finds (Burke et al. 2005), or ``None``."""
     random = np.random.default_rng(0)
     remaining = _MOST_STEPS
-    for radius in _RADII if moves else _RADII[-2:]:
+    for radius in _RADII if moves else _RADII[-2:]:  # those of the proof
         while remaining:
             remaining -= 1
             shortest, largest = _shortest(problem, x, size, radius, random)
@@ -333,11 +333,10 @@ def _shortest(
     largest = float(np.max(np.linalg.norm(gradients, axis=1)))
     if not largest:
         return gradients[0], 0.0
-    # Weights that are not negative and sum to 1: the last equation has a large weight and is then satisfied by scaling.
-    weights, _ = library("scipy.optimize", "minimize").nnls(
-        np.vstack([gradients.T / largest, np.full(len(gradients), 1e3)]), np.append(np.zeros(len(x)), 1e3)
-    )
-    return gradients.T @ (weights / weights.sum()), largest
+    important = 1e3  # a large factor of the equation that the coefficients sum to 1, which is then satisfied by scaling
+    matrix = np.vstack([gradients.T / largest, np.full(len(gradients), important)])
+    coefficients, _ = library("scipy.optimize", "minimize").nnls(matrix, np.append(np.zeros(len(x)), important))
+    return gradients.T @ (coefficients / coefficients.sum()), largest
 
 
 def _armijo(problem: MinimumProblem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
