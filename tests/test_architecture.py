@@ -60,8 +60,8 @@ BUDGETS = {
     "report": 1608,
     "root": 1575,
     "script": 1511,
-    "solvers": 13084,
-    "symbolic": 5194,
+    "solvers": 13081,
+    "symbolic": 5201,
     "utils": 295,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
