@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff_cli.autograd.hooks import node_observers
 from autodiff_cli.autograd.modes import inference_used, set_grad_enabled
-from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Edge, Node, SavedOutput, recorded
+from autodiff_cli.autograd.node import NO_EDGE, OUTPUT, Cotangent, Node, SavedOutput, leaf_edge, recorded
 from autodiff_cli.autograd.reverse.accumulate import as_tensor
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.views_and_versions import refuse_inference
@@ -143,10 +143,8 @@ class FunctionNode(Node):
         """Return the number of the edge of a saved value: ``OUTPUT`` for an output and ``None``, ``NO_EDGE`` for a constant."""
         if not isinstance(entry, Tensor):
             return OUTPUT
-        for i, edge in enumerate(self._edges):
-            if edge is not None and entry._requires_grad and _leads_to(edge, entry):
-                return i
-        return NO_EDGE
+        edge = (entry._edge or leaf_edge(entry)) if entry._requires_grad else None
+        return NO_EDGE if edge is None or edge not in self._edges else self._edges.index(edge)
 
     def apply(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
         """Run ``backward`` without recording, and return arrays; all gradients are computed, ``needed`` or not."""
@@ -178,13 +176,9 @@ class FunctionNode(Node):
                 tensors.append(as_tensor(gradient))
                 continue
             takes_zeros = self._materialize and (self._materialize_non_diff_grads or self._differentiable[i])
-            tensors.append(self._zeros(i) if takes_zeros else None)
+            shape, dtype = self.output_type(i)  # ``None`` for an output that is not a tensor
+            tensors.append(tensor_on(np.zeros(shape, dtype)[()]) if takes_zeros and shape is not None else None)
         return tensors
-
-    def _zeros(self, output: int) -> Tensor | None:
-        """Return the gradient 0 of an output; ``None`` if the output is not a tensor."""
-        shape, dtype = self.output_type(output)
-        return None if shape is None else tensor_on(np.zeros(shape, dtype)[()])
 
     def _checked_gradient(self, index: int, part: Tensor | None) -> Tensor | None:
         """Return the gradient of argument ``index`` after checks; ``None`` if there is none, or the argument does not need it."""
@@ -228,8 +222,3 @@ def _outputs_as_arrays(saved: Sequence[Tensor | None], outputs: Sequence[Output]
 def _sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Return whether a gradient of shape ``shape`` can be summed to ``target``, the shape of a broadcast value."""
     return len(shape) >= len(target) and all(n == m or m == 1 for n, m in zip(reversed(shape), reversed(target), strict=False))
-
-
-def _leads_to(edge: Edge, tensor: Tensor) -> bool:
-    """Return whether an edge is that of a tensor, which may be a leaf."""
-    return edge is tensor._edge or getattr(edge[0], "variable", None) is tensor

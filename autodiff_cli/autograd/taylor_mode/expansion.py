@@ -235,7 +235,6 @@ class Expansion:
 def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivative]:
     """Return the derivatives of a series with respect to the arguments that it selects anywhere; ``with_arrays``, as arrays."""
     primitive = series.primitive
-    assert primitive is not None
     values = _rule_values(primitive, series, with_arrays)
     derivatives = []
     for name, vjp in primitive.vjps.items():

@@ -38,7 +38,7 @@ class Series(Tensor):
         scaled_coefficients: the known coefficients, each multiplied by its order.
         degree: the order above which all coefficients are 0.
         expansion: the expansion that the series belongs to.
-        primitive, args: the operation that computed the series, and its arguments.
+        primitive, args: the operation that computed the series, a ``Primitive`` (``None`` for the variable), and its arguments.
         primal: the value of the series, as a tensor that is not a series.
         needed_order: the highest order to which the coefficients are needed.
         local_derivatives: the arguments with the derivatives with respect to them.
@@ -56,7 +56,7 @@ class Series(Tensor):
     expansion: Expansion
     args: Sequence[Operand]
     primal: Tensor
-    primitive: Primitive | None
+    primitive: Any
     needed_order: int
     local_derivatives: list[LocalDerivative]
     recurrence: Recurrence
@@ -164,7 +164,7 @@ def total(series: Series, k: int) -> Coefficient:
 
 def linear(series: Series, k: int) -> Coefficient:
     """Return the operation applied to the coefficients of order ``k`` of the arguments."""
-    primitive = _primitive_of(series)
+    primitive = series.primitive
     args: Any = series.args
     if primitive.of_sequence:
         return primitive.forward([coefficient_of(v, k) for v in args[0]], *args[1:])
@@ -173,7 +173,7 @@ def linear(series: Series, k: int) -> Coefficient:
 
 def bilinear(series: Series, k: int) -> Coefficient:
     """Return the sum of the operation over the pairs of coefficients whose orders add up to k."""
-    primitive = _primitive_of(series)
+    primitive = series.primitive
     a, b, *statics = series.args
     low = max(0, k - b.degree) if type(b) is Series else k
     high = min(k, a.degree) if type(a) is Series else 0
@@ -193,14 +193,8 @@ def degree_now(series: Series) -> int:
     if recurrence is quotient:
         return series.degree if degree_of(args[1]) else degree_of(args[0])
     if recurrence is linear:
-        return max(map(degree_of, flat(_primitive_of(series), args)))
+        return max(map(degree_of, flat(series.primitive, args)))
     return series.degree
-
-
-def _primitive_of(series: Series) -> Primitive:
-    """Return the operation of a series other than the variable."""
-    assert series.primitive is not None
-    return series.primitive
 
 
 def _convolution(a: list[Coefficient], b: list[Coefficient], k: int, low: int, high: int) -> Coefficient:

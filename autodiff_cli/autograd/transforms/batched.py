@@ -126,15 +126,6 @@ class Batch:
             return self.physical(value)  # type: ignore[no-any-return]
         return expanded(value if isinstance(value, Tensor) else tensor_on(value), (self.size, *value.shape))  # type: ignore[no-any-return]
 
-    def lift_result(self, value: Tensor, tensor: Tensor) -> Tensor:
-        """Return the physical tensor of the result of an in-place operation on ``tensor``; refuse a result of another shape."""
-        if value.shape != tensor.shape:
-            raise ShapeError(
-                f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(value.shape)}",
-                hint="use the ordinary operation: an in-place operation cannot change the shape",
-            )
-        return self.lift(value)
-
     def inside(self, value: Tensor) -> Tensor:
         """Return the physical tensor of a cotangent in this batch; the cotangent may be inside batches that started later."""
         if type(value) is Batched and value.batch.level > self.level:
@@ -240,7 +231,7 @@ class Batched(Tensor):
     def changed(self, compute: Callable[[Tensor], Tensor], change: Callable[..., Tensor]) -> Tensor:
         """Change this tensor in place, see ``ops.inplace.change``: change the physical tensor."""
         batch = self.batch
-        change(self.physical, lambda old: batch.lift_result(compute(batch.wrap(old)), self))
+        change(self.physical, lambda old: batch.lift(compute(batch.wrap(old))))
         return self
 
     def written_to(self, tensor: Tensor, change: Callable[..., Tensor]) -> Tensor:
