@@ -129,13 +129,13 @@ class Batch:
     def inside(self, value: Tensor) -> Tensor:
         """Return the physical tensor of a cotangent in this batch; the cotangent may be inside batches that started later."""
         if type(value) is Batched and value.batch.level > self.level:
-            return value.batch.wrap(_with_first_two_exchanged(self.inside(value.physical)))
+            return value.batch.wrap(self.inside(value.physical).movedim(0, 1))  # exchanges the outer and the inner batch
         return self.lift(value)
 
     def around(self, value: Tensor) -> Tensor:
         """Return a gradient as a batched tensor, inside the batches that started later; the inverse of ``inside``."""
         if type(value) is Batched and value.batch.level > self.level:
-            return value.batch.wrap(self.around(_with_first_two_exchanged(value.physical)))
+            return value.batch.wrap(self.around(value.physical.movedim(0, 1)))
         return self.wrap(value)
 
     def example(self, value: Argument, i: int) -> Any:
@@ -170,11 +170,6 @@ class Batch:
                 hint="replace the elements that are not wanted, as in where(mask, x, 0), instead of leaving them out",
             )
         return self.wrap(stack(results, 0))
-
-
-def _with_first_two_exchanged(value: Tensor) -> Tensor:
-    """Return a tensor with its first two dimensions exchanged, which are an outer and an inner batch."""
-    return value.permute((1, 0, *range(2, len(value.shape))))  # type: ignore[no-any-return]
 
 
 @functools.cache

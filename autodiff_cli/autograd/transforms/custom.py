@@ -9,7 +9,7 @@ from autodiff_cli.autograd.active_batches import active_batches, running
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.autograd.transforms.batched import Batch
 from autodiff_cli.autograd.transforms.pytrees import Tree, broadcast, leaves, mapped, rebuilt, structure
-from autodiff_cli.autograd.transforms.vmap import at_front
+from autodiff_cli.autograd.transforms.vmap import with_dimension_moved
 from autodiff_cli.errors import GraphError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _wrapped(batch: Batch, result: Tree) -> Tree:
             f"but output has structure {structure(output)}."
         )
     values = [
-        batch.wrap(at_front(value, dim % len(value.shape))) if isinstance(value, Tensor) and dim is not None else value
+        batch.wrap(with_dimension_moved(value, dim, 0)) if isinstance(value, Tensor) and dim is not None else value
         for value, dim in zip(leaves(output), dims, strict=True)
     ]
     return rebuilt(output, values)

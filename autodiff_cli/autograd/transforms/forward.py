@@ -14,7 +14,7 @@ from autodiff_cli.autograd.primitives.structural import reshaped, zeros_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.autograd.transforms.pytrees import Tree, argument_positions, leaves, mapped, rebuilt, structure
 from autodiff_cli.autograd.transforms.reverse import Argnums, Transformed, jacrev, pair_of, standard_basis
-from autodiff_cli.autograd.transforms.vmap import front_moved_to, vmap
+from autodiff_cli.autograd.transforms.vmap import vmap, with_dimension_moved
 from autodiff_cli.errors import DtypeError, GraphError
 
 
@@ -135,7 +135,7 @@ def _blocks(columns: Tensor, inputs: list[Tensor]) -> list[Tensor]:
     shape, first, blocks = tuple(columns.shape[1:]), 0, []
     for x in inputs:
         size = math.prod(x.shape)
-        blocks.append(reshaped(front_moved_to(columns[first : first + size], len(shape)), (*shape, *x.shape)))
+        blocks.append(reshaped(with_dimension_moved(columns[first : first + size], 0, len(shape)), (*shape, *x.shape)))
         first += size
     return blocks
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autodiff_cli.autograd.active_batches import active_batches
-from autodiff_cli.autograd.forward_ad.dual import Dual, Level, dual, settled, split
+from autodiff_cli.autograd.forward_ad.dual import Dual, dual, settled
 from autodiff_cli.autograd.node import AccumulateGrad, Node, input_nodes, leaf_edge
 from autodiff_cli.autograd.primitives.declare import Declarations
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
@@ -58,8 +58,7 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
         return x.batch.wrap(fresh(x.physical, leaves))
     x = settled(x)
     if isinstance(x, Dual):
-        level: Level = x._forward[2]
-        primal, tangent = split(x, level)
+        primal, tangent, level = x._forward
         leaf = fresh(primal, leaves)
         return leaf if tangent is None else dual(leaf, tangent, level)
     if x._data.dtype.kind != "f":
@@ -104,7 +103,6 @@ def detached(x: Tensor) -> Tensor:
         return x.batch.wrap(detached(x.physical))
     x = settled(x)
     if isinstance(x, Dual):
-        level: Level = x._forward[2]
-        primal, tangent = split(x, level)
+        primal, tangent, level = x._forward
         return detached(primal) if tangent is None else dual(detached(primal), detached(tangent), level)
     return x.detach() if x._requires_grad else x

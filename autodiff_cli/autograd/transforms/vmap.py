@@ -46,19 +46,16 @@ def vmap(
         size, values, dims = _examples(func, in_dims, args)
         batch = Batch(size)
         with running(*active_batches(), batch):
-            inputs = [v if d is None else batch.wrap(at_front(v, d)) for v, d in zip(values, dims, strict=True)]
+            inputs = [v if d is None else batch.wrap(with_dimension_moved(v, d, 0)) for v, d in zip(values, dims, strict=True)]
             output = func(*rebuilt(args, inputs), **kwargs)
         return _unwrapped(func, batch, output, out_dims)
 
     return mapped_function
 
 
-def at_front(x: Tensor, dim: int) -> Tensor:
-    """Return a tensor with a dimension moved to the front."""
-    if dim == 0:
-        return x
-    order = (dim, *(d for d in range(len(x.shape)) if d != dim))
-    return x.permute(order)  # type: ignore[no-any-return]
+def with_dimension_moved(x: Tensor, source: int, target: int) -> Tensor:
+    """Return a tensor with its dimension ``source`` at the position ``target``, itself if it is there already."""
+    return x if source == target else x.movedim(source, target)
 
 
 def name_of(func: Callable[..., Any]) -> str:
@@ -160,9 +157,4 @@ def _result(name: str, batch: Batch, value: Any, dim: int | None) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims= to None "
             "for output?"
         )
-    return front_moved_to(batch.lift(value), dim)
-
-
-def front_moved_to(physical: Tensor, dim: int) -> Tensor:
-    """Return a tensor with its first dimension moved to the position ``dim``; the inverse of ``at_front``."""
-    return physical if dim == 0 else physical.movedim(0, dim)
+    return with_dimension_moved(batch.lift(value), 0, dim)
