@@ -12,6 +12,7 @@ from autodiff_cli.autograd.modes import inference_used, is_inference_mode_enable
 from autodiff_cli.autograd.tensor import CLONE_INFERENCE, Tensor, is_inference, root_of
 from autodiff_cli.errors import GraphError
 from autodiff_cli.lazy import named
+from autodiff_cli.structs import Struct
 
 if TYPE_CHECKING:
     from autodiff_cli.autograd.node import Edge, Node
@@ -29,21 +30,18 @@ _FEW_VIEWS = 8
 """The number of views from which on the list of views is searched for views that do not exist any more."""
 
 
-class ChangedOutput:
+class ChangedOutput(Struct):
     """The placeholder of a saved output that was changed in place.
 
-    Args:
-        tensor: the output.
-        version: its version after the change.
+    Attributes:
+        message: PyTorch's message about the change.
+        version: the version of the output after the change.
         expected: its version when it was saved.
     """
 
-    __slots__ = ("expected", "message", "version")
-
-    def __init__(self, tensor: Tensor, version: int, expected: int) -> None:
-        self.message = changed_message(tensor, version, version - expected)
-        self.version = version
-        self.expected = expected
+    message: str
+    version: int
+    expected: int
 
 
 Created = Literal["", "no_grad", "inference", "several", "function"]
@@ -238,7 +236,8 @@ def count_change(tensor: Tensor) -> None:
             if node.keeps_output and node._saved is not None:
                 before = node._saved
                 expected = before.expected if isinstance(before, ChangedOutput) else extra.version - 1
-                node._saved = ChangedOutput(changed, extra.version, expected)
+                message = changed_message(changed, extra.version, extra.version - expected)
+                node._saved = ChangedOutput(message, extra.version, expected)
 
 
 def mark_changed(tensor: Tensor) -> None:

@@ -17,7 +17,7 @@ from autodiff_cli.autograd.checks.gradcheck import gradcheck, gradgradcheck
 from autodiff_cli.autograd.dtypes import set_default_dtype
 from autodiff_cli.autograd.hooks import RemovableHandle
 from autodiff_cli.autograd.node import Node
-from autodiff_cli.autograd.primitives.registry import literal
+from autodiff_cli.autograd.primitives.argument_kinds import value_text
 from autodiff_cli.autograd.reverse import anomaly
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import FOREIGN, ArgumentError, AutodiffError, Span
@@ -203,6 +203,6 @@ def _signature_text(name: str, signature: inspect.Signature) -> str:
     for parameter in signature.parameters.values():
         stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
         value = parameter.default
-        text = value.__name__ if callable(value) else literal(value)
+        text = value.__name__ if callable(value) else value_text(value)
         shown.append(f"{stars}{parameter.name}" if value is parameter.empty else f"{stars}{parameter.name}={text}")
     return f"{name}({', '.join(shown)})"

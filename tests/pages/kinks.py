@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo, literal
+from autodiff_cli.autograd.primitives.argument_kinds import value_text
+from autodiff_cli.autograd.primitives.registry import FUNCTIONS, FunctionInfo
 from autodiff_cli.autograd.reverse_mode import grad
 from autodiff_cli.autograd.tensor import Tensor, new_tensor
 from autodiff_cli.derivatives.evaluate import evaluate
@@ -226,4 +227,4 @@ def _written(value: Any) -> str:
     """Return an argument in the notation of the language."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_written, value))}]"
-    return value if isinstance(value, str) else literal(value)
+    return value if isinstance(value, str) else value_text(value)

@@ -235,30 +235,22 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
     """
     values, tangents = list(args), [None] * len(args)
     dtype = latest_tangent = None
+    recording = is_recording()
     for i in range(primitive.arity):
         arg = args[i]
-        kind = type(arg)
-        if kind is Dual:
-            arg, tangent, its_level = arg._forward
-            if (
-                its_level is not level
-                or type(arg) is not Tensor
-                or type(tangent) is not Tensor
-                or ((arg._requires_grad or tangent._requires_grad) and is_recording())
-            ):
+        if type(arg) is float or type(arg) is int:
+            continue
+        if type(arg) is Dual and arg._forward[2] is level:
+            arg, tangent, _ = arg._forward
+            if type(tangent) is not Tensor or (recording and tangent._requires_grad):
                 return None
             latest_tangent = tangents[i] = tangent._data
-        elif kind is not Tensor:
-            if kind is not float and kind is not int:
-                return None
-            continue
-        elif arg._requires_grad and is_recording():
+        if type(arg) is not Tensor or (recording and arg._requires_grad):
             return None
         data = values[i] = arg._data
-        if data.dtype is not dtype:
-            if dtype is not None:
-                return None
-            dtype = data.dtype
+        if dtype is not None and data.dtype is not dtype:
+            return None
+        dtype = data.dtype
     if latest_tangent is None:
         return None
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from autodiff_cli.autograd.primitives.argument_kinds import Argument, Kind
+from autodiff_cli.autograd.primitives.argument_kinds import Kind, value_text
 from autodiff_cli.autograd.primitives.primitive import TensorFunction, argument_names
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.lazy import OnDemand
@@ -72,7 +72,7 @@ class FunctionInfo(Struct, kw_only=True):
     def signature(self) -> str:
         """The signature in the notation of the language, such as ``sum(x, dim=none, keepdim=false)``."""
         optional = zip(self.parameters[self.required :], self.defaults, strict=True)
-        texts = [*self.parameters[: self.required], *(f"{name}={literal(value)}" for name, value in optional)]
+        texts = [*self.parameters[: self.required], *(f"{name}={value_text(value)}" for name, value in optional)]
         if self.variadic:
             texts[0] = f"{texts[0]}, ..."
         return f"{self.name}({', '.join(texts)})"
@@ -113,13 +113,6 @@ class FunctionInfo(Struct, kw_only=True):
         """Return the default of a parameter, or ``None`` for a parameter without a default."""
         position = self.parameters.index(parameter) - self.required
         return self.defaults[position] if position >= 0 else None
-
-
-def literal(value: Argument) -> str:
-    """Return a default value in the notation of the language, such as ``none`` or ``0.5``."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def register(info: FunctionInfo, methods: Sequence[str] | None, operator: str | None) -> TensorFunction:
