@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 9942,
+    "autograd": 9884,
     "cli": 4093,
     "code_generation": 1185,
     "compiler": 2935,
