@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from autodiff_cli.data.pyarrow_import import library_errors
+from autodiff_cli.data.storage import library_errors
 from autodiff_cli.errors import DataError
 from autodiff_cli.formats import compression_of
 from autodiff_cli.lazy import library, named

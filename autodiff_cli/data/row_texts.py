@@ -9,8 +9,9 @@ import numpy as np
 from autodiff_cli.arrays import Array
 from autodiff_cli.data.column_values import dense, json_text, python_values
 from autodiff_cli.data.native_text import Slices, is_writable
-from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.row_blocks import ArrowArray, Column
+from autodiff_cli.errors import MissingPackage
+from autodiff_cli.lazy import library
 
 CELL = 20
 """The approximate number of bytes of a number as text."""
@@ -37,17 +38,12 @@ def row_texts(columns: Sequence[Array], separator: str, decimal: str = ".") -> l
     array = np.column_stack(columns)
     text = orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].decode()  # without the outer [[ and ]]
     texts = text.replace("],[", "\n").replace(",", separator).split("\n")
-    rows = np.flatnonzero(_is_odd(array).any(axis=1))
+    size = np.abs(array)
+    is_plain = ((size >= 1e-4) & (size < np.inf)) | (size == 0)  # where orjson and Python write the same text
+    rows = np.flatnonzero(~is_plain.all(axis=1))
     for i, row in zip(rows.tolist(), array[rows].tolist(), strict=True):
         texts[i] = separator.join(map(repr, row))
     return texts
-
-
-def _is_odd(array: Array) -> Array:
-    """Return where orjson may write another text than Python: for numbers below 1e-4, and those that are not finite."""
-    size = np.abs(array)
-    plain: Array = ((size >= 1e-4) & (size < np.inf)) | (size == 0)
-    return ~plain
 
 
 def json_texts(column: Column) -> list[str]:
@@ -104,9 +100,20 @@ def _unquoted(column: ArrowArray, delimiter: str) -> Slices | None:
     return Slices(memoryview(text or b""), bounds[:-1], bounds[1:])
 
 
+def has_pyarrow() -> bool:
+    """Import pyarrow, and return whether it can be imported."""
+    try:
+        library("pyarrow", "")
+    except MissingPackage:
+        return False
+    return True
+
+
 def arrow_strings(slices: Slices) -> ArrowArray:
     """Return texts as an Arrow array."""
-    pa, count = pyarrow_if_there(), 2 * len(slices.starts)
+    import pyarrow as pa
+
+    count = 2 * len(slices.starts)
     bounds = np.zeros(count + 1, np.int32)  # every second text is what stands between two of the texts
     bounds[:-1:2], bounds[1::2] = slices.starts, slices.ends
     bounds[-1:] = slices.ends[-1:]  # the end of the last one, if there are texts

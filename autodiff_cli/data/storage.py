@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from autodiff_cli.errors import AutodiffError, FileError, UsageError
+from autodiff_cli.errors import AutodiffError, DataError, FileError, UsageError
 from autodiff_cli.language.limited_reading import display_name
 from autodiff_cli.lazy import library
 
@@ -43,6 +43,8 @@ _BUFFER = 1 << 16
 """The number of bytes that are given to the reader of a file at a time, at least."""
 _RETRIES = 2
 """The number of attempts of a request: the many of botocore would keep a user without a network waiting."""
+_LONGEST_REASON = 300
+"""The maximum number of characters of a hint that a library wrote."""
 _PAUSES = 0.05, 0.2, 1.0, 0.0
 """The seconds after each attempt to remove a folder."""
 
@@ -86,11 +88,6 @@ def opened(path: str) -> BinaryIO:
     with _as_file_error(path):
         remote: Any = _Remote(_system(path).open(path, "rb", block_size=_AHEAD))
         return cast("BinaryIO", io.BufferedReader(remote, _BUFFER))
-
-
-def is_remote(file: object) -> bool:
-    """Return whether ``opened`` opened a file by its URL."""
-    return isinstance(getattr(file, "raw", None), _Remote)
 
 
 def inside(url: str) -> list[str] | None:
@@ -295,6 +292,24 @@ def _as_os_error() -> Iterator[None]:
         yield
     except Exception as error:
         raise OSError(0, _reason(error)) from None
+
+
+@contextmanager
+def library_errors(problem: str) -> Iterator[None]:
+    """Convert every exception of a library that reads a file to a ``DataError``; an ``AutodiffError`` is raised unchanged.
+
+    ``problem`` is the message, and the text of the exception becomes the hint.
+    """
+    try:
+        yield
+    except AutodiffError:
+        raise
+    except MemoryError:
+        raise DataError(problem, hint="check that the file is not corrupt: it needs more memory than is available") from None
+    except Exception as error:
+        reason = str(getattr(error, "strerror", None) or error).partition("\n")[0].strip()
+        reason = "" if " object at 0x" in reason else reason  # a Python repr, which does not describe the file
+        raise DataError(problem, hint=reason[:_LONGEST_REASON] or None) from None
 
 
 def _reason(error: Exception) -> str:

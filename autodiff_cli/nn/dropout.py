@@ -13,13 +13,6 @@ from autodiff_cli.ops.layers import scaled_dot_product_attention as _attention
 from autodiff_cli.ops.linalg import matmul
 
 
-def _dropout_factors(x: Tensor, p: float) -> Tensor:
-    """Return the factors of dropout, a tensor like ``x``: 0 with probability ``p``, else ``1/(1 - p)``; all are 0 for ``p = 1``."""
-    is_kept = default_generator.numpy.random(tuple(x.shape)) >= p
-    scale = 1 / (1 - p) if p < 1 else 0.0
-    return tensor_on((is_kept * scale).astype(x._data.dtype)[()])  # [()]: a 0-d tensor contains a NumPy scalar
-
-
 @takes(p=NUMBER)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``, which keeps the expected value.
@@ -37,7 +30,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    factors = _dropout_factors(input, p)
+    is_kept = default_generator.numpy.random(tuple(input.shape)) >= p
+    scale = 1 / (1 - p) if p < 1 else 0.0  # no element is kept for p = 1
+    factors = tensor_on((is_kept * scale).astype(input._data.dtype)[()])  # [()]: a 0-d tensor contains a NumPy scalar
     return change(input, lambda old: old * factors) if inplace else input * factors
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -173,4 +172,4 @@ class _Run:
                 out.write(rows)
                 if out.types():
                     break
-            return base64.b64encode(out.types()).decode()
+            return out.types().hex()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import os
@@ -35,7 +34,7 @@ class FolderRun(NamedTuple):
     Attributes:
         running: the path of a file that exists as long as the run goes on; beside it are the records of finished parts.
         job: a text that no other job has: a worker may write a record when its job was given up.
-        types: the column types of the output, which follow from the first rows, in base64; see ``Writer.types``.
+        types: the column types of the output, which follow from the first rows, in hexadecimal digits; see ``Writer.types``.
     """
 
     running: str
@@ -116,7 +115,7 @@ class Job:
         """Return a writer with the column types of the run for a file, whose columns must be those of the first file."""
         out = writer(self.style)
         if self.folder is not None and self.folder.types:
-            out.take_types(base64.b64decode(self.folder.types))
+            out.take_types(bytes.fromhex(self.folder.types))
         check_same(self.mapping, source, out, self.first)
         return out
 

@@ -13,8 +13,8 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data import storage
 from autodiff_cli.data.column_values import dense
-from autodiff_cli.data.pyarrow_import import library_errors
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, ROW, ArrowArray, BadRows, Block, Input, Reader, ReadRequest, field_of
+from autodiff_cli.data.storage import library_errors
 from autodiff_cli.errors import DataError
 from autodiff_cli.language.limited_reading import file_size
 from autodiff_cli.lazy import library
@@ -45,7 +45,7 @@ class ArrowReader(Reader):
         self.done = source.first - 1
         self.groups = None if source.span is None else list(range(*source.span))
         self._is_parquet = source.format.name == "parquet"
-        self._is_remote = storage.is_remote(file)
+        self._is_remote = storage.is_url(source.path)
         with library_errors(f"{self.name} is not in {source.format.library} format"):
             self._file = self._opened_by_path(file)
             self._opened = self._parquet(self._file) if self._is_parquet else self._ipc(self._file)

@@ -16,10 +16,9 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import TRUTHS, is_number, masked
 from autodiff_cli.data.native_text import Cells, is_fast, read_cells
-from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.readers.lines import LONGEST, Lines, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import ArrowArray, BadRows, Block, Column, Input, ReadRequest
-from autodiff_cli.data.row_texts import arrow_strings
+from autodiff_cli.data.row_texts import arrow_strings, has_pyarrow
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.formats import Dialect
 from autodiff_cli.language.limited_reading import display_name
@@ -188,7 +187,7 @@ class DelimitedReader(TextReader):
         copies = () if request.raw == self.delimiter else request.copies
         copied_texts = [name for name in copies if request.text or name not in request.numbers]
         text_names = {*request.texts, *copied_texts}
-        if text_names and pyarrow_if_there() is None:
+        if text_names and not has_pyarrow():
             return None
         numbers, texts = ([self.columns.index(name) for name in names] for names in (request.numbers, text_names))
         return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, texts)

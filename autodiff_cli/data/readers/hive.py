@@ -12,7 +12,6 @@ from urllib.parse import unquote
 import numpy as np
 
 from autodiff_cli.data.column_values import is_number, json_text
-from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.row_blocks import BadRows, Block, Column, PartitionValue, Reader, ReadRequest
 from autodiff_cli.data.row_texts import with_members
 from autodiff_cli.report.machine_readable import delimited
@@ -67,7 +66,8 @@ class HiveReader:
         schema = self._inside.schema
         if schema is None:
             return None
-        pa = pyarrow_if_there()
+        import pyarrow as pa
+
         for name, (_, kind) in self._values.items():
             schema = schema.append(pa.field(name, pa.type_for_alias(kind)))
         return schema
@@ -91,16 +91,12 @@ class HiveReader:
         return self._with_numbers(replace(block, raw=raw, columns=columns, texts=compared), request)
 
     def _columns(self, names: Sequence[str], rows: int) -> dict[str, Column]:
-        """Return the partition columns among the columns with these names."""
-        return {name: self._column(name, rows) for name in names if name in self._values}
-
-    def _column(self, name: str, rows: int) -> Column:
-        """Return a partition column: an Arrow array if pyarrow is imported, and otherwise a list."""
-        value, kind = self._values[name]
-        if sys.modules.get("pyarrow") is None:  # importing it would cost time
-            return [value] * rows
-        pa = pyarrow_if_there()
-        return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows)
+        """Return the partition columns among the columns with these names: Arrow arrays if pyarrow is imported, otherwise lists."""
+        values = {name: self._values[name] for name in names if name in self._values}
+        pa = sys.modules.get("pyarrow")  # importing it would cost time
+        if pa is None:
+            return {name: [value] * rows for name, (value, _) in values.items()}
+        return {name: pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows) for name, (value, kind) in values.items()}
 
     def _with_numbers(self, block: Block, request: ReadRequest) -> Block:
         """Return a block with the numbers of partition columns; if a value is not a number, all rows are bad."""

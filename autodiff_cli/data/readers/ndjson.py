@@ -12,10 +12,9 @@ import numpy as np
 from autodiff_cli.arrays import Floats
 from autodiff_cli.data.column_values import as_float
 from autodiff_cli.data.native_text import Cells, is_fast, read_members
-from autodiff_cli.data.pyarrow_import import pyarrow_if_there
 from autodiff_cli.data.readers.lines import Lines, TextReader, decoded, lines_in
 from autodiff_cli.data.row_blocks import RENAMED, BadRows, Block, Input, ReadRequest, field_of
-from autodiff_cli.data.row_texts import arrow_strings
+from autodiff_cli.data.row_texts import arrow_strings, has_pyarrow
 from autodiff_cli.errors import DataError, setting
 
 NOT_FINITE = ("nan", "inf", "-inf")
@@ -90,7 +89,7 @@ class NdjsonReader(TextReader):
     def _members(self, data: bytes, request: ReadRequest) -> Cells | None:
         """Return the members that machine code reads; ``None`` if Python has to read whole objects."""
         names = (*request.numbers, *request.texts)
-        if (request.copies and request.raw != self.form) or (request.texts and pyarrow_if_there() is None):
+        if (request.copies and request.raw != self.form) or (request.texts and not has_pyarrow()):
             return None
         paths = [[column, *fields] for column, fields in (field_of(name, self._known) for name in names)]
         refused = request.new if request.raw else ()  # a line that is copied may not have the key of a result

@@ -14,13 +14,15 @@ from typing import IO, Any
 import numpy as np
 
 from autodiff_cli.arrays import Array, Floats
-from autodiff_cli.data.pyarrow_import import library_errors
 from autodiff_cli.data.row_blocks import BLOCK_ROWS, BadRows, Block, Input, Reader, ReadRequest
+from autodiff_cli.data.storage import library_errors
 from autodiff_cli.errors import DataError, setting
 from autodiff_cli.wording import plural
 
 _LONGEST_HEADER = 1 << 20
 """The maximum number of characters of the header of a file, which Python parses: a longer one may be an attack."""
+_KINDS = {"U": "text", "S": "bytes", "c": "complex numbers"}
+"""The words for types of values that are not numbers, by their kind in NumPy; others have the name of their type."""
 _BLOCK_BYTES = 1 << 27
 """The maximum number of bytes of a block, if its rows are long."""
 
@@ -86,7 +88,8 @@ class NumpyReader(Reader):
         for name in request.numbers:
             array = self._arrays[name][piece]
             if array.dtype.kind not in "fiub":
-                raise DataError(f"{self.name}: column '{name}' contains {described(array.dtype)}, not numbers")
+                kind = _KINDS.get(array.dtype.kind, str(array.dtype))
+                raise DataError(f"{self.name}: column '{name}' contains {kind}, not numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)
         columns = {name: self._copied(name, piece) for name in request.copies}
         texts = {name: self._copied(name, piece) for name in request.texts}
@@ -104,11 +107,6 @@ class NumpyReader(Reader):
                 message = f"{self.name}: column '{name}' contains text that is not Unicode"
                 raise DataError(message, hint="check that the file is complete")
         return array
-
-
-def described(dtype: np.dtype[Any]) -> str:
-    """Return the description of an array's value type for a message: words, or the type's own name."""
-    return {"U": "text", "S": "bytes", "b": "true and false", "c": "complex numbers"}.get(dtype.kind, str(dtype))
 
 
 class NpyReader(NumpyReader):
