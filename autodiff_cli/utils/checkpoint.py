@@ -7,7 +7,7 @@ more time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from autodiff_cli.autograd.modes import is_grad_enabled
@@ -65,7 +65,7 @@ def checkpoint(
 
     def recompute(*inputs: Any) -> None:
         """Call the function again; what it returns is not needed, only the tensors that its nodes save."""
-        with _random_state(state):
+        with nullcontext() if state is None else _random_state(state):
             function(*inputs, **kwargs)
 
     with Region(recompute, args, early_stop, determinism_check == "default").first_call():
@@ -73,11 +73,8 @@ def checkpoint(
 
 
 @contextmanager
-def _random_state(state: Tensor | None) -> Iterator[None]:
-    """Return a ``with`` block in which the default generator starts from another state; with ``None``, nothing changes."""
-    if state is None:
-        yield
-        return
+def _random_state(state: Tensor) -> Iterator[None]:
+    """Return a ``with`` block in which the default generator starts from another state."""
     outside = get_rng_state()
     set_rng_state(state)
     try:

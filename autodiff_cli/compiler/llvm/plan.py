@@ -137,7 +137,9 @@ class Plan:
         step = max(min(most_rows, -(-rows // threads)), 1)  # the number of rows that a thread takes; the quotient is rounded up
         for i, operand in self._constants.items():
             out[i][:] = constants[operand] if type(operand) is Instruction else operand
-        scalars = self._scalar_arrays(constants)
+        dtypes = [op.dtype if op.dtype in KINDS else np.dtype(np.float64) for op in self._scalars]
+        # Kernels read scalars as arrays of equal elements for the rows of a group.
+        scalars = [np.full(machine().width, constants[op], dtype) for op, dtype in zip(self._scalars, dtypes, strict=True)]
         starts = iter(range(0, rows, step))
 
         def work() -> None:
@@ -146,11 +148,6 @@ class Plan:
                     self._compute_block(slice(start, min(start + step, rows)), inputs, constants, scalars, out)
 
         in_threads(work, min(threads, -(-rows // step)))
-
-    def _scalar_arrays(self, constants: Mapping[Instruction, Any]) -> list[Array]:
-        """Return the scalars that kernels read as arrays of equal elements for the rows of a group."""
-        dtypes = [op.dtype if op.dtype in KINDS else np.dtype(np.float64) for op in self._scalars]
-        return [np.full(machine().width, constants[op], dtype) for op, dtype in zip(self._scalars, dtypes, strict=True)]
 
     def _compute_block(
         self,

@@ -99,7 +99,7 @@ class DelimitedReader(TextReader):
 
     def _header(self) -> list[str]:
         """Return the names in the header, which is then read; raise ``DataError`` if it is not one whole line."""
-        line = self._first_line(b"\r\n")
+        line = self._first_line()
         if line is None:
             hint = "write a header line, even for an empty table"
             raise DataError(f"{self.name} is empty", hint=f"name a file, or {hint}" if self.name == display_name(None) else hint)

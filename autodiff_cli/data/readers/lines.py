@@ -86,13 +86,10 @@ class TextReader(Reader):
                 at_start = False
                 yield data[:end]
 
-    def _first_line(self, blank: bytes | None = None) -> str | None:
-        """Return the first line that is not blank, which remains to be read; ``None`` if there is none.
-
-        The lines before it are skipped.  ``blank`` contains the characters of blank lines; ``None`` is white space.
-        """
+    def _first_line(self) -> str | None:
+        """Skip blank lines, and return the first other line, which remains to be read; ``None`` if there is none."""
         for chunk in self._chunks:
-            blank_size = len(chunk) - len(chunk.lstrip(blank))  # blank lines, and perhaps the indentation of the first other line
+            blank_size = len(chunk) - len(chunk.lstrip())  # blank lines, and perhaps the indentation of the first other line
             start = chunk.rfind(b"\n", 0, blank_size) + 1
             self.line += chunk.count(b"\n", 0, start)
             self._begun = chunk[start:]
