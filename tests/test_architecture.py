@@ -41,8 +41,8 @@ BUDGETS = {
     "autograd": 9884,
     "cli": 4093,
     "code_generation": 1185,
-    "compiler": 2935,
-    "data": 5626,
+    "compiler": 2932,
+    "data": 5596,
     "derivatives": 1079,
     "evaluation": 3339,
     "explanation": 1994,
@@ -50,7 +50,7 @@ BUDGETS = {
     "graph_drawing": 1880,
     "language": 1481,
     "lesson": 2033,
-    "nn": 289,
+    "nn": 284,
     "notes": 2153,
     "numerics": 4225,
     "ops": 4629,
@@ -62,7 +62,7 @@ BUDGETS = {
     "script": 1511,
     "solvers": 13081,
     "symbolic": 5201,
-    "utils": 295,
+    "utils": 292,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""
 DOORS = {
