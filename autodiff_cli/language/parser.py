@@ -43,7 +43,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     _check_text(source, start)
     if not _TABLES:
         _load_tables()
-    ignored = set(_TABLES["ignored"])
+    ignored, literals, keywords = set(_TABLES["ignored"]), _TABLES["literals"], _TABLES["keywords"]
     tokens: list[Syntax] = []
     open_brackets: list[Syntax] = []
     position = start
@@ -58,9 +58,10 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         if kind == "_SEPARATOR" and open_brackets:
             raise _open_bracket_error(open_brackets[-1], span[1], source)
         if kind == "NAME":
-            kind = _name_kind(text, span[0], source)
+            _check_name(text, span[0], source)
+            kind = keywords.get(text, kind)
         elif kind == "LITERAL":
-            kind = _TABLES["literals"][text]
+            kind = literals[text]
         token = Syntax(kind, [], text, span)
         if text in _OPEN:
             open_brackets.append(token)
@@ -75,13 +76,11 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
     return tokens
 
 
-def _name_kind(text: str, start: int, source: str) -> str:
-    """Return the kind of a token of letters: its own kind for a keyword, else ``NAME``."""
-    if not text.isidentifier():  # a regular expression treats a superscript as a letter, but a name cannot contain it
+def _check_name(text: str, start: int, source: str) -> None:
+    """Raise an error for a superscript in a name, which a regular expression treats as a letter."""
+    if not text.isidentifier():
         length = next(i for i in range(len(text)) if not text[: i + 1].isidentifier())
         raise _bad_character_error(source, start + length)
-    kind: str = _TABLES["keywords"].get(text, "NAME")
-    return kind
 
 
 def _check_text(source: str, start: int) -> None:
@@ -208,14 +207,14 @@ def parse_tokens(source: str, tokens: list[Syntax]) -> Syntax:
             index += 1
             token = tokens[index]
             continue
-        symbol, length, *node_rule = rules[~action]  # the last ``length`` values become one value, that of ``symbol``
+        symbol, length, kind, places, inlined, transparent = rules[~action]  # ``length`` values become one ``symbol``
         parts = values[len(values) - length :]
         if length:
             span = (spans[-length][0], spans[-1][1])
             del values[-length:], spans[-length:], states[-length:]
         else:
             span = (token.span[0], token.span[0])
-        values.append(_node_of_rule(parts, span, *node_rule))
+        values.append(_node_of_rule(parts, span, kind, places, inlined, transparent))
         spans.append(span)
         states.append(actions[states[-1]][symbol])
         if states[-1] == end and token.kind == "$END":
