@@ -79,19 +79,19 @@ def run(
     """
     _check_files(task, inputs, target, style, settings)
     with closing(reader(inputs[0])) as source, output.terminable():
-        settle(program, source, inputs)
+        settle(program, source, inputs)  # chooses the engine
         if isinstance(program, Program):
-            task = replace(task, engine=program.engine)  # the engine that was chosen for all workers
+            task = replace(task, engine=program.engine)  # the same for all workers
         elif settings.cluster is None:  # each row is evaluated in Python, and threads would wait for each other
             settings = replace(settings, workers=1)
         job = Job(task, inputs[0].title, source.columns, form=style.format.name, head=dict(style.head), bare=style.bare)
         first = RowMap(task, program, source.columns, job.first)
-        whole = _Run(job, first, source, inputs, settings, tick, tell)
-        return whole.into_folder(target) if target is not None and output.is_folder(target) else whole.into_file(target)
+        this_run = _Run(job, first, source, inputs, settings, tick, tell)
+        return this_run.into_folder(target) if target is not None and output.is_folder(target) else this_run.into_file(target)
 
 
 def _check_files(task: Task, inputs: Sequence[Input], target: str | None, style: OutputStyle, settings: PartSettings) -> None:
-    """Raise ``UsageError`` for an input that is not a file, a format for display, or totals of rows in a folder."""
+    """Raise ``UsageError`` for an input that is not a file, a format for display, or a sum or mean with many output files."""
     feature = f"the output of many files '{target}'" if settings.cluster is None else setting("engine", "dask")
     if style.format.for_people:
         message = f"{feature} cannot write the format {style.format.name}, which is for display only"
@@ -107,7 +107,7 @@ def _check_files(task: Task, inputs: Sequence[Input], target: str | None, style:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run of a job: the columns and the open reader of the first file, and arguments of ``run``."""
+    """A run of a job: the mapping ``first`` and the open reader of the first file, and arguments of ``run``."""
 
     job: Job
     first: RowMap
@@ -143,7 +143,7 @@ class _Run:
         return summary
 
     def _parts(self, job: Job, results: Results, template: str = "") -> Iterator[Part]:
-        """Let workers compute the partitions; yield the counts and rows of each in row order, and report the progress.
+        """Let workers split the files and compute the partitions; yield the counts and rows of each in row order, with progress.
 
         ``template`` is the path of the output files, with ``*`` for the number of the partition; empty if workers return the rows.
         """
@@ -153,7 +153,7 @@ class _Run:
         digits = max(_LEAST_DIGITS, len(str(len(partitions) - 1)))
         text = job.text()
         calls = [(text, partition, template.replace("*", f"{i:0{digits}}")) for i, partition in enumerate(partitions)]
-        rows = size = 0
+        rows = size = 0  # of the finished partitions
         whole_size = sum(partition.size for partition in partitions)
         with closing(results(work, calls)) as parts:
             for partition, (tally, encoded_rows) in zip(partitions, parts, strict=True):
@@ -163,7 +163,7 @@ class _Run:
                 self.tick(rows, size / whole_size if whole_size else None)
 
     def _types(self) -> str:
-        """Compute rows until they show the column types of a binary format, and return them; empty for other formats."""
+        """Compute rows until they show the column types of a binary format, and return those in base64; empty for other formats."""
         if not self.job.style.format.binary:
             return ""
         with closing(writer(self.job.style)) as out:

@@ -78,14 +78,14 @@ class Job:
         return OutputStyle(FORMATS[self.form], self.head, self.bare, total=self.task.total or "", strict=self.task.strict)
 
     def returned(self, partition: Input) -> Part:
-        """Compute a partition, and return the counts of its rows and the encoded rows; raise ``AutodiffError`` if a row fails."""
-        tally, parts = Tally(), []
+        """Compute a partition, and return the counts of its rows and the encoded pieces; ``AutodiffError`` if a row fails."""
+        tally, pieces = Tally(), []
         with closing(reader(partition)) as source, closing(self._writer(source)) as out:
-            out.begin(io.BytesIO(), self.mapping.copies, self.mapping.results, source)  # which is dropped: the client has the file
+            out.begin(io.BytesIO(), self.mapping.copies, self.mapping.results, source)  # dropped: the client has the file
             for more, encoded_rows in encoded(self.mapping, source, out, threads=1):
-                parts.append(out.without_slices(encoded_rows))
+                pieces.append(out.without_slices(encoded_rows))
                 tally.add(more)
-        return tally, parts
+        return tally, pieces
 
     def written(self, folder: FolderRun, partition: Input, path: str) -> Part:
         """Write the file of a partition and the record of its counts, unless an earlier run did; return the counts without rows.
@@ -112,7 +112,7 @@ class Job:
         return tally
 
     def _writer(self, source: Reader) -> Writer:
-        """Return a writer with the column types of the run for a file, whose columns must be those of the first file."""
+        """Return a writer for a file, with the column types of the run; ``UsageError`` for other columns than in the first file."""
         out = writer(self.style)
         if self.folder is not None and self.folder.types:
             out.take_types(bytes.fromhex(self.folder.types))
@@ -122,12 +122,12 @@ class Job:
 
 @lru_cache(maxsize=4)
 def from_text(text: str) -> Job:
-    """Return the job that ``Job.text`` wrote, once per worker; raise ``ClusterError`` if another version of autodiff wrote it."""
+    """Return the job that ``Job.text`` wrote; ``ClusterError`` if another version did.  All partitions share the cached job."""
     facts = json.loads(text)
-    version = facts.pop("version")
-    if version != __version__:
+    client_version = facts.pop("version")
+    if client_version != __version__:  # the message is shown on the machine of the client
         hint = "install the same version on all machines"
-        raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {version}", hint=hint)
+        raise ClusterError(f"a worker has autodiff {__version__}, but this machine has {client_version}", hint=hint)
     facts["task"] = Task(**facts["task"])
     if facts["folder"] is not None:
         facts["folder"] = FolderRun(*facts["folder"])  # JSON has a list for a tuple

@@ -44,7 +44,7 @@ def split(file: Input, most: int) -> list[Input]:
     if not file.format.unit or size <= most or is_remote_array:
         return [whole]
     try:
-        with closing(inputs.reader(replace(file, values={}))) as reader:
+        with closing(inputs.reader(replace(file, values={}))) as reader:  # without the columns of folders
             if not reader.total:  # the size of a compressed file is unknown
                 return [whole]
             cuts = _cuts(reader, file, size, most)
@@ -64,7 +64,7 @@ def split(file: Input, most: int) -> list[Input]:
 
 
 def _cuts(reader: Reader, file: Input, size: int, most: int) -> Cuts:
-    """Return where a file of ``size`` bytes is cut, so that a partition has about ``most`` bytes, in the unit of its format."""
+    """Return where a file of ``size`` bytes is cut, in the unit of its format; a partition has about ``most`` bytes."""
     if file.format.unit == "lines":
         return _line_cuts(str(file.path), file.format.delimiter, cast("TextReader", reader).line, most)
     rows = reader.total or 0
@@ -82,20 +82,20 @@ def _line_cuts(path: str, delimiter: str, line: int, most: int) -> Cuts:
     It is not cut before ``line``, the number of the first line after the header, and not at all if a quoted cell may contain a
     newline; without a delimiter, the lines are JSON, and there are no such cells.
     """
-    cuts, is_whole_rows = [], True
+    cuts, lines_are_rows = [], True
     position, number = 0, 1  # the bytes that were read, and the number of the line that follows them
     due = most  # the position after which the next cut is made
     with storage.opened(path) as file:
         while data := file.read(max(1, min(_STEP, due - position))) + file.readline(LONGEST):
             position += len(data)
             number += lines_in(data)
-            if is_whole_rows and delimiter and b'"' in data:
-                is_whole_rows = _has_one_row_a_line(data, delimiter)
+            if lines_are_rows and delimiter and b'"' in data:
+                lines_are_rows = _has_one_row_a_line(data, delimiter)
             if position >= due and number >= line:
                 cuts.append((position, number))
                 due = position + most
     end = (position, number)
-    inner = [cut for cut in cuts if cut != end] if is_whole_rows else []
+    inner = [cut for cut in cuts if cut != end] if lines_are_rows else []
     return [(0, 1), *inner, end]
 
 
@@ -106,7 +106,7 @@ def _has_one_row_a_line(data: bytes, delimiter: str) -> bool:
 
 
 def _group_cuts(counts: list[int], most: int) -> Cuts:
-    """Return where a Parquet file is cut; ``counts`` are the rows of its groups, of which several have ``most`` rows together."""
+    """Return where a Parquet file is cut, given the rows of each group: a part has at most ``most`` rows, or is one group."""
     cuts = [(0, 1)]
     first = row = 1  # the numbers of the first row of the current partition, and of the next group
     for i, count in enumerate(counts):

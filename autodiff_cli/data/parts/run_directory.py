@@ -83,16 +83,16 @@ def in_folder(target: str, form: str, facts: Facts, resume: bool) -> Iterator[Fo
 
 @contextmanager
 def _cleaned_up(lock: ExitStack, hidden: str, folder: str, template: str) -> Iterator[None]:
-    """Release the lock of a run at exit, and remove its hidden folder, unless a later run can continue it from its records.
+    """Release the lock of a run at exit.  Remove its hidden folder unless a later run can continue it from its records.
 
-    An error of a row also removes the output files.
+    An error of a row also removes the output files; another error gets the hint to continue.
     """
     can_continue = True  # also after an interruption, which is not an ``AutodiffError``
     try:
         yield
         can_continue = False  # the run is finished
     except AutodiffError as error:
-        can_continue = type(error) in _PASSING
+        can_continue = type(error) in _PASSING  # a ``DataError``, which is a ``FileError``, is one of rows
         if not can_continue:
             lock.close()  # so that workers stop before the files are removed
             _remove_files(folder, template)
@@ -110,7 +110,7 @@ def _cleaned_up(lock: ExitStack, hidden: str, folder: str, template: str) -> Ite
 
 @contextmanager
 def _folder_at(folder: str, target: str) -> Iterator[None]:
-    """Make a folder if it does not exist; at exit, remove a folder that was made and is empty."""
+    """Make a folder on disk if it does not exist (a server needs none); at exit, remove it if it was made here and is empty."""
     is_new = not storage.is_url(folder) and not os.path.exists(folder)
     if is_new:
         with output.system_errors(target):
@@ -138,7 +138,7 @@ def _running(hidden: str, target: str) -> Iterator[str]:
             os.makedirs(hidden, exist_ok=True)
             storage.try_lock(resources.enter_context(open(running, "xb")))
         resources.callback(storage.remove, running)
-        for name in fnmatch.filter(storage.names(hidden), f"*{_RUNNING}"):
+        for name in fnmatch.filter(storage.names(hidden), f"*{_RUNNING}"):  # of all runs
             path = storage.join(hidden, name)
             if path != running:
                 _check_ended(path, target)
@@ -168,7 +168,7 @@ def _remove_files(folder: str, template: str) -> None:
 
 
 def _check_no_files(target: str, folder: str, template: str, resume: bool) -> None:
-    """Raise ``FileError`` if a new run would mix its files with others of the same names; ``resume`` only changes the message."""
+    """Raise ``FileError`` if the folder is a file, or has files with names of the output; ``resume`` changes only the message."""
     if os.path.isfile(folder):
         raise FileError(f"cannot write '{target}': '{folder}' is not a folder")
     existing = sorted(fnmatch.filter(storage.names(folder), template))
@@ -178,7 +178,7 @@ def _check_no_files(target: str, folder: str, template: str, resume: bool) -> No
 
 
 def _check_continued(description: bytes, facts: Facts, target: str, hidden: str, resume: bool) -> None:
-    """Raise ``FileError`` if ``resume`` is false, or an unfinished run, whose facts are the JSON ``description``, has others."""
+    """Raise ``FileError`` if ``resume`` is false, or if ``facts`` differ from those of the unfinished run in ``description``."""
     if not resume:
         hint = f"use {setting('resume')} to continue it, or remove its files and the folder '{hidden}'"
         raise FileError(f"'{target}' contains the files of an unfinished run", hint=hint)

@@ -60,7 +60,7 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
 
 
 def _client(address: str, where: str) -> Client:
-    """Connect to the scheduler at an address, which messages name ``where``."""
+    """Connect to a scheduler, named ``where`` in messages; an invalid address is a ``UsageError``, silence a ``ClusterError``."""
     from distributed import Client
 
     try:
@@ -77,7 +77,7 @@ def _client(address: str, where: str) -> Client:
 
 
 def _new_cluster(workers: int, opened: ExitStack) -> Client:
-    """Start a cluster on this machine, which ``opened`` shuts down, and connect to it."""
+    """Start a cluster on this machine and connect to it, or raise ``ClusterError``; ``opened`` shuts the cluster down at exit."""
     from distributed import Client
 
     try:
@@ -127,8 +127,8 @@ def local_cluster(workers: int) -> Any:
             host="127.0.0.1",
             dashboard_address=None,
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.CRITICAL + 1,
-            memory_limit=None,
+            silence_logs=logging.CRITICAL + 1,  # all
+            memory_limit=None,  # of a worker
         )
 
 
@@ -146,7 +146,7 @@ def _results(
     try:
         ahead = max(_LEAST_AHEAD, 3 * sum(client.nthreads().values()))  # 3 for a thread, which does not wait for its next call
         yield from in_order(lambda values: client.submit(function, *values, pure=False), arguments, ahead)
-    except AutodiffError:
+    except AutodiffError:  # of the function, and not of the cluster
         raise
     except (CancelledError, CommClosedError):
         raise ClusterError(f"the connection to {where} was lost") from None

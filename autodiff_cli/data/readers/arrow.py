@@ -41,8 +41,8 @@ class ArrowReader(Reader):
     def __init__(self, source: Input, file: IO[bytes]) -> None:
         super().__init__(source, file)
         self._size = file_size(file)
-        self._arrow = library("pyarrow", source.format.library, "use csv")
-        self.done = source.first - 1
+        self._arrow = library("pyarrow", source.format.library, otherwise="use csv")
+        self.done = source.first - 1  # the rows before the part
         self.groups = None if source.span is None else list(range(*source.span))
         self._is_parquet = source.format.name == "parquet"
         self._is_remote = storage.is_url(source.path)
@@ -75,7 +75,7 @@ class ArrowReader(Reader):
         return opened
 
     def _ipc(self, file: IO[bytes]) -> Any:
-        """Return the reader of pyarrow for an Arrow IPC file, or for a stream, as the first bytes show."""
+        """Return pyarrow's reader of an Arrow IPC file, or a stream, as the first bytes show; ``OSError`` for old Feather files."""
         ipc = self._arrow.ipc
         if file.seekable():
             begins = file.read(len(b"ARROW1"))
@@ -104,7 +104,7 @@ class ArrowReader(Reader):
             yield 1, self._arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _batches(self) -> Iterator[RecordBatch]:
-        """Yield validated batches, because later accesses to their values are unchecked."""
+        """Yield validated batches, because later accesses to their values are unchecked; an invalid one raises ``DataError``."""
         batches = self._unchecked()
         while True:
             with library_errors(f"cannot read {self.name}"):
@@ -136,7 +136,7 @@ class ArrowReader(Reader):
             yield groups
             return
         ends = accumulate(self.metadata.row_group(group).total_byte_size for group in groups)
-        portion_numbers = [end // _PORTION for end in ends]
+        portion_numbers = [end // _PORTION for end in ends]  # equal for groups that are read together
         for _, portion in groupby(zip(portion_numbers, groups, strict=True), operator.itemgetter(0)):
             yield [group for _, group in portion]
 
@@ -169,11 +169,11 @@ class ArrowReader(Reader):
                 raise DataError(f"{self.name} has no field '{name}'", hint=hint)
             from pyarrow import compute
 
-            column, top = compute.struct_field(column, field), f"{top}.{field}"
+            column, top = compute.struct_field(column, field), f"{top}.{field}"  # the name so far, for the hint
         return column
 
     def _numbers(self, column: ArrowArray, name: str, lines: range, bad: BadRows) -> Floats:
-        """Convert a column to float64, and record its nulls in ``bad`` by their ``lines``; raise ``DataError`` for other types."""
+        """Convert a column to float64; nulls become nan and are recorded in ``bad``.  Other types are a ``DataError``."""
         types = self._arrow.types
         with library_errors(f"cannot read {self.name}: column '{name}'"):
             column = dense(column)

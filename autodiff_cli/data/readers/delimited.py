@@ -65,8 +65,8 @@ class _ReadRows:
         return arrow_strings(self._cells.texts[i])
 
     def numbers(self, i: int, dialect: Dialect) -> tuple[Floats, Wrong]:
-        """Return the numbers of a column, and the cells that are not numbers; Python converts those that are unusual."""
-        unusual = [(row, (text or b"").decode()) for row, column, text in self._cells.others if column == i]
+        """Return the numbers of a column, completed here by those that Python converts, and the cells that are not numbers."""
+        unusual = [(row, (text or b"").decode()) for row, column, text in self._cells.others if column == i]  # b"": missing
         rows, cells = [row for row, _ in unusual], [cell for _, cell in unusual]
         array = self._cells.numbers[i]
         array[rows], wrong = numbers_in(cells, dialect.decimal)
@@ -80,11 +80,11 @@ class DelimitedReader(TextReader):
         self._dialect = source.format.dialect
         super().__init__(source, file, soon=True)
         self.form = self.delimiter = source.format.delimiter
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # of this process
         self.columns = tuple(self._header() if source.columns is None else source.columns)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield chunks of whole lines, without skipped lines; comments become empty, which keeps the numbers of lines."""
+        """Yield chunks of whole lines, without those that the dialect skips; comments become empty lines, so that numbers stay."""
         sign = self._dialect.comment.encode()
         comments = re.compile(rb"^%b[^\n]*" % re.escape(sign), re.MULTILINE) if sign else None
         to_skip = self._dialect.skip_lines if self.line == 1 else 0  # a later part of a file does not contain them
@@ -118,11 +118,11 @@ class DelimitedReader(TextReader):
         for chunk in self._remaining():
             piece = self._piece(chunk)
             self.line += lines_in(piece.data)
-            if piece.data or not chunk:
+            if piece.data or not chunk:  # not only the beginning of a row
                 yield piece
 
     def _piece(self, chunk: bytes) -> Lines:
-        """Return the whole rows at the beginning of a chunk; the lines of a row that ends in a later chunk are put back."""
+        """Return the whole rows at the start of a chunk, and put the rest back; a file that ends in quotes is a ``DataError``."""
         simple = chunk.replace(b"\r\n", b"\n") if b"\r" in chunk else chunk
         has_plain_quotes = b'"' not in chunk or (is_fast(len(chunk)) and is_regular(simple, self.delimiter))
         if has_plain_quotes and b"\r" not in simple:  # every line is a row
@@ -184,16 +184,16 @@ class DelimitedReader(TextReader):
 
     def _fast_cells(self, data: bytes, request: ReadRequest) -> Cells | None:
         """Return the cells that machine code reads; ``None`` if the csv module has to read them."""
-        copies = () if request.raw == self.delimiter else request.copies
+        copies = () if request.raw == self.delimiter else request.copies  # none if whole lines are copied
         copied_texts = [name for name in copies if request.text or name not in request.numbers]
         text_names = {*request.texts, *copied_texts}
-        if text_names and not has_pyarrow():
+        if text_names and not has_pyarrow():  # texts become Arrow arrays
             return None
         numbers, texts = ([self.columns.index(name) for name in names] for names in (request.numbers, text_names))
         return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, texts)
 
     def _as_block(self, rows: _Rows | _ReadRows, raw: list[str] | bytes | None, request: ReadRequest, bad: BadRows) -> Block:
-        """Return rows as a block; ``raw`` is their text if it is copied to the output."""
+        """Return rows as a block, with wrong cells recorded in ``bad``; ``raw`` is their text, or ``None`` if it is not copied."""
         place = {name: i for i, name in enumerate(self.columns)}
         numbers: dict[str, Floats] = {}
         empty: dict[str, list[int]] = {}  # the positions of empty cells, which a copied column of numbers masks

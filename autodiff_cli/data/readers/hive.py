@@ -26,10 +26,10 @@ def partition_columns(folders: Sequence[str]) -> list[dict[str, PartitionValue]]
 
     As in Arrow, a column is int32 if all of its values are integers in this range, and text otherwise.
     """
-    files = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]  # "=x" names none
+    files = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part[1:]) for folder in folders]  # "=x": no column
     distinct = {item for texts in files for item in texts.items()}
     text_keys = {key for key, text in distinct if text != _NULL and not _is_int32(text)}
-    return [{unquote(key): _value(text, key not in text_keys) for key, text in texts.items()} for texts in files]
+    return [{unquote(key): _value(text, is_integer=key not in text_keys) for key, text in texts.items()} for texts in files]
 
 
 def _is_int32(text: str) -> bool:
@@ -73,16 +73,17 @@ class HiveReader:
         return schema
 
     def pieces(self) -> Iterator[Any]:
-        """Yield the pieces of the file; see ``Reader.pieces``."""
+        """Yield the pieces of the file; its reader gets the columns ``only`` without partition columns.  See ``Reader.pieces``."""
         if self.only is not None:
             self._inside.only = [name for name in self.only if name not in self._values]
         return self._inside.pieces()
 
     def block(self, piece: Any, request: ReadRequest) -> Block:
         """Return the rows of a piece with the partition columns; see ``Reader.block``."""
-        numbers, copies, texts = (
+        numbers, copies, texts = (  # those of the file
             tuple(name for name in names if name not in self._values) for names in (request.numbers, request.copies, request.texts)
         )
+        # ``new``: no object of the file may have the keys of the partition columns.
         inner = replace(request, numbers=numbers, copies=copies, texts=texts, new=(*request.new, *self._values))
         block = self._inside.block(piece, inner)
         raw = self._extended(block.raw) if block.raw is not None and self._values else block.raw
@@ -99,7 +100,7 @@ class HiveReader:
         return {name: pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows) for name, (value, kind) in values.items()}
 
     def _with_numbers(self, block: Block, request: ReadRequest) -> Block:
-        """Return a block with the numbers of partition columns; if a value is not a number, all rows are bad."""
+        """Return a block with the numbers of partition columns; for a null or a text, the number is nan, and all rows are bad."""
         numbers, bad = dict(block.numbers), BadRows(block.where, request.on_error, request.finite)
         for name in [name for name in request.numbers if name in self._values]:
             value = self._values[name].value
@@ -116,10 +117,10 @@ class HiveReader:
         values = {name: value for name, (value, _) in self._values.items()}
         if self.form == "ndjson":
             members = json_text(values)[1:-1]  # without the braces
-            if isinstance(raw, bytes):  # no object is empty
+            if isinstance(raw, bytes):  # which machine code read, so no object is empty
                 return raw.replace(b"}\n", f", {members}}}\n".encode())
             return with_members(raw, [members] * len(raw))
-        cells = ["", *("" if value is None else value for value in values.values())]  # the first, so that a delimiter follows
+        cells = ["", *("" if value is None else value for value in values.values())]  # "", so that a delimiter follows
         added = delimited([cells], self.form)[:-1]  # without the newline
         if isinstance(raw, bytes) and "\n" not in added:
             return raw.replace(b"\n", f"{added}\n".encode())

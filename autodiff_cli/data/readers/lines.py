@@ -98,7 +98,7 @@ class TextReader(Reader):
         return None
 
     def _remaining(self) -> Iterator[bytes]:
-        """Yield the lines after the header; only the chunk of a file without lines is empty."""
+        """Yield the chunks of lines after the header; the first one is empty only if there are no lines."""
         chunks = chain([self._begun], self._chunks)
         yield next(filter(None, chunks), b"")
         yield from chunks

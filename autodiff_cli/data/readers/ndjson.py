@@ -39,7 +39,7 @@ class NdjsonReader(TextReader):
         self._known = frozenset(self.columns)
 
     def _first_keys(self) -> list[str]:
-        """Return the keys of the first object, which remains to be read; raise ``DataError`` if it is not an object."""
+        """Return the keys of the first object, which remains to be read; ``DataError`` without one, or if a key is not Unicode."""
         line = self._first_line()
         if line is None:
             raise DataError(f"{self.name} is empty", hint=_EXAMPLE)
@@ -65,7 +65,8 @@ class NdjsonReader(TextReader):
             return self._parsed(piece, request, bad)
         lines = range(piece.first, piece.first + cells.rows)
         numbers = {name: _with_unusual(cells, i, name, lines, bad) for i, name in enumerate(request.numbers)}
-        texts = {name: arrow_strings(cells.texts[len(numbers) + i]) for i, name in enumerate(request.texts)}
+        first = len(numbers)  # the position of the first text among the members
+        texts = {name: arrow_strings(cells.texts[i]) for i, name in enumerate(request.texts, first)}
         raw = data if request.raw == self.form else None
         return bad.applied_to(Block(cells.rows, numbers, {}, raw, bad.where, lines, texts=texts))
 
@@ -74,7 +75,7 @@ class NdjsonReader(TextReader):
         texts = decoded(piece.data, self.name, piece.first).split("\n")
         raws = [row for text in texts if (row := text.strip())]
         lines: Sequence[int] = range(piece.first, piece.first + len(raws))
-        if len(raws) < len(texts) - 1:  # some lines are blank
+        if len(raws) < len(texts) - 1:  # some lines are blank; the last text, after the last newline, always is
             lines = [piece.first + i for i, text in enumerate(texts) if text.strip()]
         objects = list(map(_object, raws))
         if request.copies and request.raw != self.form and _SURROGATE.search(piece.data):  # perhaps not Unicode: a bad line
@@ -105,7 +106,7 @@ class NdjsonReader(TextReader):
         return values
 
     def _checked(self, candidates: list[_Row | str], lines: Sequence[int], request: ReadRequest, bad: BadRows) -> list[_Row]:
-        """Return the objects, with an empty object for each bad line, whose candidate is a message.
+        """Return the objects, with an empty object for each candidate that is a message: its line is recorded in ``bad``.
 
         A key that would be lost, because it is not a column, or that is the name of a result, raises ``DataError``.
         """
@@ -162,7 +163,7 @@ def _numbers(name: str, cells: list[Any], lines: Sequence[int], bad: BadRows, ro
 
 
 def _with_unusual(cells: Cells, i: int, name: str, lines: Sequence[int], bad: BadRows) -> Floats:
-    """Return the numbers of a member that machine code read; Python converts those that are unusual."""
+    """Return the numbers of the member ``i`` in ``cells``, completed here by those that Python converts; others become bad."""
     unusual = [(row, text) for row, column, text in cells.others if column == i]
     rows = [row for row, _ in unusual]
     values = [None if text is None else json.loads(text) for _, text in unusual]

@@ -32,7 +32,7 @@ def mapped(file: Any, name: str) -> Array:
 
     A file without a whole array of plain values and at least one dimension raises ``DataError``, which names the array ``name``.
     """
-    if file.peek(6)[:6] != b"\x93NUMPY":  # a file that is not copied may be endless
+    if file.peek(6)[:6] != b"\x93NUMPY":  # before a copy, because a pipe may be endless
         raise DataError(f"{name} is not a .npy file")
     temporary = TemporaryDirectory(prefix="autodiff-", ignore_cleanup_errors=True)  # its files may still be mapped
     with library_errors(f"{name} is not a whole .npy file of numbers"), warnings.catch_warnings(), temporary as folder:
@@ -69,14 +69,14 @@ class NumpyReader(Reader):
         super().__init__(source, file)
         self._arrays = arrays
         self.columns = tuple(arrays)
-        self.total = len(next(iter(arrays.values())))
+        self.total = len(next(iter(arrays.values())))  # all are equally long
         self.done, self._stop = source.span or (0, self.total)
 
     def pieces(self) -> Iterator[slice]:
         """Yield ranges of rows; one empty range if there are no rows."""
         row_bytes = sum(array.itemsize for array in self._arrays.values())
         step = max(1, min(BLOCK_ROWS, _BLOCK_BYTES // row_bytes))
-        for start in range(self.done, self._stop, step) or [self.done]:
+        for start in range(self.done, self._stop, step) or [self.done]:  # instead of an empty range
             piece = slice(start, min(start + step, self._stop))
             self.done = piece.stop
             yield piece
@@ -87,7 +87,7 @@ class NumpyReader(Reader):
         numbers: dict[str, Floats] = {}
         for name in request.numbers:
             array = self._arrays[name][piece]
-            if array.dtype.kind not in "fiub":
+            if array.dtype.kind not in "fiub":  # floats, integers, booleans
                 kind = _KINDS.get(array.dtype.kind, str(array.dtype))
                 raise DataError(f"{self.name}: column '{name}' contains {kind}, not numbers")
             numbers[name] = np.ascontiguousarray(array, np.float64)

@@ -7,11 +7,11 @@ from autodiff_cli.lazy import named
 
 
 def writer(style: OutputStyle) -> Writer:
-    """Return the writer for a style: that of its format, or one of totals that writes with it.
+    """Return the writer of the format of a style; for ``style.total``, a writer of totals, which passes its rows to the former.
 
     If the format needs a package that is not installed, ``MissingPackage`` is raised.
     """
-    rows: Writer = named(f"{__name__}.{style.format.writer}")(style)  # its module and class, such as ``npy:NpyWriter``
+    rows: Writer = named(f"{__name__}.{style.format.writer}")(style)  # in this package, such as ``npy:NpyWriter``
     if not style.total:
         return rows
     from autodiff_cli.data.writers.totals import TotalsWriter

@@ -34,7 +34,7 @@ class ArrowWriter(Writer):
 
     def __init__(self, style: OutputStyle) -> None:
         super().__init__(style)
-        self._arrow = library("pyarrow", style.format.library, "use csv")
+        self._arrow = library("pyarrow", style.format.library, otherwise="use csv")
         self._is_parquet = plain(style.format.name) == "parquet"
         self._sink: _Sink | None = None
         self._out: Any = None  # the writer of pyarrow
@@ -48,26 +48,26 @@ class ArrowWriter(Writer):
         self._written: Future[None] | None = None  # the writing of the last table
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Store what the output takes from the input: its schema, and the largest size and the columns of its row groups."""
+        """Store what the output takes from the input: the schema, and for a Parquet file the row groups and their largest size."""
         super().begin(file, copies, results, source)
         self._sink = _Sink(file)
         self._input_schema: Any = source.schema
-        self._one_dictionary = source.is_random_access
+        self._one_dictionary = source.is_random_access  # for a column in all batches
         metadata = source.metadata
-        has_groups = metadata is not None and metadata.num_rows
+        has_groups = metadata is not None and metadata.num_rows > 0
         self._groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)] if has_groups else []
         largest = max((group.num_rows for group in self._groups), default=GROUP_ROWS)
         self._group_rows = min(largest, GROUP_ROWS)
 
     def encode(self, block: Block, results: Results) -> _Columns:
-        """Convert columns to Arrow arrays, except lists, whose type follows from the first rows of the output."""
+        """Convert NumPy columns and results to Arrow arrays; lists stay, because their types follow from the first rows."""
         columns = [block.columns[name] for name in self._copies]
-        columns = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-        return columns, list(map(self._array, with_nulls(block, results)))
+        copies = [self._arrow.array(column) if isinstance(column, np.ndarray) else column for column in columns]
+        return copies, list(map(self._array, with_nulls(block, results)))
 
     def _array(self, numbers: Floats) -> ArrowArray:
-        """Return numbers as an Arrow array; without nulls, in a way that does not import the masked arrays of NumPy."""
-        if type(numbers) is not np.ndarray:
+        """Return numbers as an Arrow array; masked numbers become nulls."""
+        if type(numbers) is not np.ndarray:  # a masked array; for others, ``array`` would also import NumPy's masked arrays
             return self._arrow.array(numbers)
         kind, buffer = self._arrow.from_numpy_dtype(numbers.dtype), self._arrow.py_buffer(np.ascontiguousarray(numbers))
         return self._arrow.Array.from_buffers(kind, len(numbers), [None, buffer])
@@ -81,14 +81,15 @@ class ArrowWriter(Writer):
         self._schema = self._arrow.ipc.read_schema(self._arrow.py_buffer(types))
 
     def without_slices(self, encoded: _Columns) -> _Columns:
-        """Return columns whose arrays are copies, because a slice would be sent with the whole buffer."""
+        """Return encoded rows with copies of the columns, because a slice is sent with its whole buffer; results are not slices."""
         columns, results = encoded
-        return [self._arrow.concat_arrays([c]) if isinstance(c, self._arrow.Array) else c for c in columns], results
+        copies = [self._arrow.concat_arrays([column]) if isinstance(column, self._arrow.Array) else column for column in columns]
+        return copies, results
 
     def write(self, encoded: _Columns) -> None:
-        """Append rows, which are written in tables of one row group; the first rows determine the schema."""
+        """Append rows, which are written in tables of one row group.  Before the first rows, only the column types are stored."""
         columns, results = encoded
-        if self._schema is None and not len(results[0]):  # the types are not known yet
+        if self._schema is None and len(results[0]) == 0:  # the types of lists are not known yet
             self._empty = encoded
             return
         self._open(encoded)
@@ -111,7 +112,7 @@ class ArrowWriter(Writer):
             self._bytes += batch.nbytes
 
     def _inferred_schema(self, columns: list[_Column], results: list[ArrowArray]) -> Any:
-        """Return the schema of the output, given its first rows: the fields of the input, then the results."""
+        """Return the schema of the output, given its first rows: copied fields, results, and the metadata of the input."""
         fields = [self._field(name, column) for name, column in zip(self._copies, columns, strict=True)]
         fields += [self._arrow.field(name, result.type) for name, result in zip(self._results, results, strict=True)]
         return self._arrow.schema(fields, None if self._input_schema is None else self._input_schema.metadata)
@@ -120,20 +121,22 @@ class ArrowWriter(Writer):
         """Open the writer of pyarrow unless it is open; the first rows determine the schema, unless ``take_types`` has set it."""
         if self._schema is None:
             self._schema = self._inferred_schema(*first)
-        if self._out is None and self._is_parquet:
+        if self._out is not None:
+            return
+        if self._is_parquet:
             from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
 
             versions = {"version": "2.6", "writer_engine_version": "V2"}  # the defaults of pyarrow.parquet
             self._out = _parquet.ParquetWriter(self._sink, self._schema, **versions, **self._parquet_options())
-        elif self._out is None:
-            codec = "lz4" if self._style.format.name == "feather" else None
+        else:
+            codec = "lz4" if self._style.format.name == "feather" else None  # as in pyarrow.feather
             options = self._arrow.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
             self._out = self._arrow.ipc.new_file(self._sink, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
-        """Return the codecs and dictionaries of the first row group; without a Parquet input, Snappy, and none for floats only.
+        """Return the codecs and dictionaries of the first row group; if it has several codecs, the results get that of most columns.
 
-        If the input has several codecs, the results get the one of most columns.
+        Without such a group, the codec is Snappy, and columns that are not floats have dictionaries.
         """
         if not self._groups:
             repeating = [field.name for field in self._schema if not self._arrow.types.is_floating(field.type)]
@@ -147,8 +150,8 @@ class ArrowWriter(Writer):
         return {"use_dictionary": dictionaries, "compression": compression}
 
     def _field(self, name: str, column: _Column) -> Any:
-        """Return the field of a copied column: that of the input, without a dictionary if the output cannot have its own."""
-        if isinstance(column, list):
+        """Return the field of a copied column: that of the input, without a dictionary or views that the output cannot have."""
+        if isinstance(column, list):  # of text or of JSON
             return self._arrow.field(name, self._inferred(name, column))
         if self._input_schema is None:
             return self._arrow.field(name, column.type)
@@ -190,9 +193,9 @@ class ArrowWriter(Writer):
             raise DataError(message, hint=hint) from None
 
     def _with_longer_dictionary(self, column: ArrowArray, kind: Any, i: int) -> ArrowArray:
-        """Return a dictionary column of a type, whose dictionary extends that of the rows before, as an Arrow file needs it.
+        """Return a dictionary column as the type ``kind``, with the dictionary of earlier rows extended by its new values.
 
-        The dictionary is stored as that of the column ``i`` for later rows.
+        An Arrow file can only extend a dictionary, so it is stored as that of the column ``i`` for later rows.
         """
         pa, known = self._arrow, self._dictionaries.get(i)
         values, indices = column.dictionary, column.indices
@@ -223,7 +226,7 @@ class ArrowWriter(Writer):
 
     def finish(self) -> None:
         """Write the last rows and the footer."""
-        self._open(self._empty)
+        self._open(self._empty)  # if there were no rows
         if self._waiting or self._written is None:  # a file without rows has an empty table
             self._write_table()
         self._wait()
@@ -237,7 +240,7 @@ class ArrowWriter(Writer):
 
 
 def _repeats(column: Any) -> bool:
-    """Return whether values of a Parquet column repeat: a dictionary of different numbers saves nothing; texts always repeat."""
+    """Return whether the numbers of a Parquet column with a dictionary repeat, so that it saves bytes; true for other values."""
     size = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}.get(column.physical_type)
     return size is None or bool(column.total_uncompressed_size < column.num_values * size)
 

@@ -34,7 +34,7 @@ def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
                 raise _not_numbers(name, f"{value!r} in row {lines[i]}")
         return np.array([as_float(value) for value in column], np.float64)
     array: Array = column.to_numpy(zero_copy_only=False)
-    if array.dtype.hasobject:
+    if array.dtype.hasobject:  # such as text
         raise _not_numbers(name, str(column.type))
     return array
 
@@ -98,7 +98,7 @@ class NpyWriter(Writer):
         """Write the array, from the temporary file; an empty file cannot be mapped to memory."""
         self._stored.flush()
         assert self._dtype is not None  # because ``write`` is called even without rows
-        rows: Array = np.memmap(self._stored, self._dtype, "r", 0, (self._rows,)) if self._rows else np.empty(0, self._dtype)
+        rows: Array = np.memmap(self._stored, self._dtype, "r", shape=self._rows) if self._rows else np.empty(0, self._dtype)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns about names that are not ASCII
             self._save(rows)
@@ -117,7 +117,7 @@ class NpzWriter(NpyWriter):
     """The writer of an archive with an array for each column."""
 
     def _save(self, rows: Array) -> None:
-        """Write the columns of a structured array into the archive."""
+        """Write the columns of a structured array as the members of an archive; ``DataError`` for a name that leads out of it."""
         for name in rows.dtype.names or ():
             folders_and_name = re.split(r"[/\\]", name)
             if ".." in folders_and_name or "" in folders_and_name:

@@ -10,7 +10,7 @@ from autodiff_cli.report.result_tables import rows_table
 from autodiff_cli.report.table import MOST_ROWS
 from autodiff_cli.report.terminal import drawn
 
-_HALF = MOST_ROWS // 2
+_HALF = MOST_ROWS // 2  # the rows at each end of a long table
 _Row = tuple[object, ...]
 _Ends = tuple[int, list[_Row], list[_Row]]
 """The number of rows of a block, its first rows, and the last rows that are not among the first rows."""
@@ -32,16 +32,16 @@ class TableWriter(Writer):
         return block.rows, _rows(columns, slice(MOST_ROWS)), _rows(columns, slice(last_start, None))
 
     def write(self, encoded: _Ends) -> None:
-        """Store the first ``MOST_ROWS`` rows of the output, and the last rows so far."""
+        """Store the first ``MOST_ROWS`` rows of the output, and the last rows so far, which may be among the first."""
         count, first, last = encoded
         self._rows += count
         rows = [*first, *last]
-        still_needed = MOST_ROWS - len(self._first)
-        self._first += rows[:still_needed]
+        missing = MOST_ROWS - len(self._first)
+        self._first += rows[:missing]
         self._last.extend(rows)  # a queue of limited length, which drops earlier rows
 
     def finish(self) -> None:
-        """Draw the table."""
+        """Draw the table: all rows, or the first and the last ``_HALF`` if there are more than ``MOST_ROWS``."""
         left_out = max(0, self._rows - MOST_ROWS)
         rows = [*self._first[:_HALF], *self._last] if left_out else self._first
         table = rows_table(self._copies, self._results, rows, left_out, self._style.precision)

@@ -52,13 +52,13 @@ class DelimitedWriter(TextWriter):
         self._decimal = style.format.dialect.decimal
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Prepare the header."""
+        """Prepare the header; bare output has none."""
         super().begin(file, copies, results, source)
         if not self._style.bare:
             self._head = delimited([[*copies, *results]], self.raw).encode()
 
     def encode(self, block: Block, results: Results) -> Buffers:
-        """Return rows as text: the text of the input or the copied columns, then the results; machine code writes plain rows."""
+        """Return rows as text, by machine code if it can: the text of the input or the copied columns, then the results."""
         if not block.rows:
             return []
         parts = self._machine_parts(block, results)
@@ -68,16 +68,16 @@ class DelimitedWriter(TextWriter):
             columns = [cell_values(block.columns[name]) for name in self._copies]
             numbers = (row_texts([array], self.raw, self._decimal) for array in results)
             return [delimited(zip(*columns, *numbers, strict=True), self.raw).encode()]
-        lines = row_texts(results, self.raw, self._decimal)
+        lines = row_texts(results, self.raw, self._decimal)  # numbers need no quotes
         if block.raw is not None:
             lines = [f"{line}{self.raw}{text}" for line, text in zip(block.raw, lines, strict=True)]
         return ["\n".join([*lines, ""]).encode()]
 
     def _machine_parts(self, block: Block, results: Results) -> list[Part] | None:
-        """Return the parts of rows that machine code writes; ``None`` if Python has to write the rows."""
+        """Return the ``Part`` list of the rows for machine code, or ``None`` if Python has to write them."""
         if isinstance(block.raw, bytes):
             return [("", Lines(block.raw)), *((self.raw, array) for array in results)]
-        size = CELL * block.rows * (len(self._copies) + len(results))
+        size = CELL * block.rows * (len(self._copies) + len(results))  # about so many bytes
         if block.raw is not None or not is_fast(size):
             return None
         parts: list[Part] = []
@@ -111,13 +111,13 @@ class NdjsonWriter(TextWriter):
     raw = "ndjson"
 
     def begin(self, file: BinaryIO, copies: Sequence[str], results: Sequence[str], source: Reader) -> None:
-        """Prepare the templates of objects."""
+        """Prepare the templates of the members that are appended to a copied object, and of a whole object."""
         super().begin(file, copies, results, source)
         self._appended = _template(results)
         self._row = "{" + _template([*copies, *results]) + "}"
 
     def _objects(self, block: Block, results: Results) -> list[str]:
-        """Return each row as an object: that of the input with the results, or one of the copied columns and the results."""
+        """Return each row as an object (``template % texts``): that of the input or the copied columns, with the results."""
         numbers = list(map(json_texts, with_nulls(block, results)))
         if block.raw is not None:
             return with_members(map(str, block.raw), map(self._appended.__mod__, zip(*numbers, strict=True)))
@@ -161,7 +161,7 @@ class JsonWriter(NdjsonWriter):
         return [",\n".join(self._objects(block, results)).encode()]
 
     def write(self, encoded: Buffers) -> None:
-        """Append rows after a separator: a newline before the first rows of the list, and a comma before others."""
+        """Append the text of rows after a separator: a newline before the first rows, a comma and a newline before others."""
         (rows,) = encoded
         if rows:
             super().write([self._separator, rows])

@@ -45,10 +45,10 @@ class TotalsWriter(Writer):
     def _check_finite(self, totals: Results) -> None:
         """Raise ``NotFiniteError`` if the total of a result is not finite in a group."""
         for name, array in zip(self._results, totals, strict=True):
-            others = array[~np.isfinite(array)]
-            if len(others):
+            wrong = array[~np.isfinite(array)]
+            if len(wrong):
                 hint = f"drop {setting('strict')} to accept nan and inf"
-                raise NotFiniteError(f"the {self._style.total} of {name} is {others[0]}", hint=hint)
+                raise NotFiniteError(f"the {self._style.total} of {name} is {wrong[0]}", hint=hint)
 
     def close(self) -> None:
         self._rows.close()
