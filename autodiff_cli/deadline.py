@@ -79,7 +79,7 @@ def _raise_late(thread: int) -> None:
 
 
 def _is_at_work(thread: int) -> bool:
-    """Return whether a thread runs code in which ``Late`` may be raised, at this moment."""
+    """Return whether a thread now runs code in which ``Late`` may be raised: not this module, which may be ending the watch."""
     frame = sys._current_frames().get(thread)
     module = "" if frame is None else str(frame.f_globals.get("__name__", ""))
     return module != __name__ and module.partition(".")[0] in _AT_WORK

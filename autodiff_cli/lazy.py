@@ -112,7 +112,7 @@ class OnDemand(MutableMapping[str, Value]):
 
     def complete(self) -> OnDemand[Value]:
         """Import all modules, and return the dictionary itself, which then has all entries."""
-        modules, self._modules = self._modules, {}  # none is missing any more, also for the modules that look up a key
+        modules, self._modules = self._modules, {}  # first, because the modules may look up keys
         for module in dict.fromkeys(modules.values()):
             self._load(module)
         return self
@@ -162,7 +162,7 @@ def library(name: str, user: str, otherwise: str = "") -> ModuleType:
                 raise MemoryError(str(failure)) from None
             package = name.partition(".")[0]
             missing = (failure.name or "").partition(".")[0] if isinstance(failure, ModuleNotFoundError) else None
-            # Another package is missing if the library is installed without what it needs itself.
+            # If the library is installed without what it needs itself, another package is missing.
             state = "is not installed" if missing == package else f"cannot be imported: {failure}".partition("\n")[0]
     hint = f"pip install {_INSTALLED_AS.get(package, package)}" + (f", or {otherwise}" if otherwise else "")
     raise MissingPackage(f"{user} needs {package}, which {state}", hint=hint)

@@ -16,7 +16,7 @@ class Struct:
     """
 
     def __init__(self, *values: Any, **attributes: Any) -> None:
-        self.__dict__.update(zip(self.__annotations__, values, strict=False), **attributes)
+        self.__dict__.update(zip(self.__annotations__, values, strict=False), **attributes)  # others have defaults
 
     def __init_subclass__(cls, *, kw_only: bool = False) -> None:
         """Accept the setting ``kw_only``, by which type checkers allow only keyword arguments."""

@@ -39,11 +39,12 @@ def two_lines(text: str, most: int) -> str:
     """Return a text on one line of ``most`` characters, or on two that are cut between words or terms; the second is shortened."""
     text = " ".join(text.split())
     first = text if len(text) <= most else _whole_words(text, most)
-    return "\n".join(filter(None, (first.rstrip(), shortened(text[len(first) :], most))))
+    second = shortened(text[len(first) :], most)
+    return f"{first.rstrip()}\n{second}" if second else first.rstrip()
 
 
 def _whole_words(text: str, length: int) -> str:
-    """Return ``length`` down to half as many characters of a longer text, cut between terms, else words, else at ``length``."""
+    """Return the start of a longer text: ``length`` characters, or down to half as many, so that it ends with a term or word."""
     for pattern in (_IN_TERM, _IN_WORD):
         for end in range(length, length // 2, -1):
             around_cut = text[end - 1 : end + 1]

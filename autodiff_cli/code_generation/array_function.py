@@ -33,11 +33,11 @@ class ArrayCode(Code):
     """Straight-line code whose values are arrays."""
 
     def _operation(self, instruction: Instruction, primitive: Primitive) -> Fragment:
-        """Return an operation as an expression, for functions of arrays of PyTorch with conditions converted to numbers."""
+        """Return an operation as an expression.  PyTorch's functions of arrays take no conditions, which become numbers here."""
         conditions = {op: self.fragments[op] for op in instruction.operands if type(op) is Instruction and is_boolean(op)}
         if primitive.elementwise or self.target.title != "PyTorch" or not conditions:
             return self._array_operation(instruction, primitive)
-        tensor = next(iter(self.variables.values()))
+        tensor = next(iter(self.variables.values()))  # any variable, because all have the type of the numbers
         # The fragments are replaced for this operation only; others take the conditions as they are.
         self.fragments |= {op: Fragment(f"({text}).to({tensor}.dtype)") for op, (text, _) in conditions.items()}
         result = self._array_operation(instruction, primitive)
@@ -100,7 +100,7 @@ def array_function(
 
     texts = dict(zip(formulas, code.results.values(), strict=True))  # the code of each derivative
     several = len(by) > 1
-    returned = [texts[()], _tuple_of_several([texts[variable,] for variable in by])]
+    returned = [texts[()], _tuple_of_several([texts[(variable,)] for variable in by])]
     notes = [f"the value; the gradient with respect to {', '.join(by)}{', a tuple' if several else ''}."]
     if order == 2:
         ranks = {variable: len(dims.get(variable, ())) for variable in by}

@@ -56,12 +56,12 @@ class ArrayTracingEvaluator(TracingEvaluator):
         return result
 
     def _function(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Tensor:
-        """Record a function of arrays without its last arguments that are defaults; a dimension stays unless it is ``None``."""
+        """Record a function of arrays.  Last arguments that are defaults are left out, but a dimension only if it is ``None``."""
         arguments, keywords = self.tensors.arguments(op, operands, named, node)
         defaults = dict(zip(op.parameters[op.required :], op.defaults, strict=True))
         values = {**defaults, **dict(zip(op.parameters, arguments, strict=False)), **keywords}
         arrays = [values.pop(parameter) for parameter in op.tensors]
-        for parameter, value in reversed(list(values.items())):
+        for parameter, value in reversed(list(values.items())):  # up to the last that is needed
             is_needed = value is not None and (parameter == "dim" or value != defaults[parameter])
             if is_needed:
                 break
@@ -87,7 +87,7 @@ class ArrayTracingEvaluator(TracingEvaluator):
 
 
 def _subscript(key: object) -> str:
-    """Return an index as text; it is a number, none or ``:``."""
+    """Return an index as text: a number, ``None`` or ``:``; raise ``NotRecordable`` for another one."""
     if key is not None and key != slice(None) and type(key) is not int:
         raise NotRecordable("an index is a number, none or a whole slice in formulas of arrays")
     return ":" if isinstance(key, slice) else str(key)

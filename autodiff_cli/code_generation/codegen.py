@@ -104,7 +104,7 @@ class Code:
     def body(self) -> tuple[list[tuple[str, str]], str]:
         """The statements of a helper function, and the expression of its value."""
         statements = dict(self.statements)
-        value = statements.pop("value", self.results["value"])
+        value = statements.pop("value", self.results["value"])  # a parameter or a number is not a statement
         return list(statements.items()), value
 
     # Operands
@@ -163,7 +163,8 @@ class Code:
             sides = f" {COMPARISONS[name]} ".join(self._text(operand, precedence.SUM) for operand in operands)
             return Fragment(sides, precedence.COMPARISON)
         if name == "where":
-            return self._choice(not is_boolean(instruction), *operands)
+            condition, x, y = operands
+            return self._choice(condition, x, y, is_number=not is_boolean(instruction))
         if self.target.logic is not None and name.startswith("logical_"):
             return self._logic(name, operands)
         if not self.target.has(name):
@@ -204,7 +205,7 @@ class Code:
         return any(OPERATORS[name].text in text for name in self.target.operators)
 
     def _is_inverse(self, operand: Operand) -> bool:
-        """Return whether an operand is an inlined ``1/x``."""
+        """Return whether an operand is an inlined ``1/x``; as a statement, it would be a name, an atom."""
         if type(operand) is not Instruction or operand.primitive is None:
             return False
         return operand.primitive.series == "power" and operand.statics[0] == -1 and self.fragments[operand].level != precedence.ATOM
@@ -215,7 +216,7 @@ class Code:
         return self.chooses and self.target.raises
 
     def _call(self, name: str, operands: Sequence[Operand], statics: Sequence[float] = ()) -> Fragment:
-        """Return a call of a function of the language; ``statics`` are its arguments after the operands."""
+        """Return a call of a function of the language, ``statics`` last; constants among several operands may become tensors."""
         template = self.target.functions[name]
         arguments = [self._as_tensor(operand) if len(operands) > 1 else self._text(operand) for operand in operands]
         arguments += [self._text(int(value) if float(value).is_integer() else value) for value in statics]
@@ -259,7 +260,7 @@ class Code:
             return Fragment(f"{atom}**{constant!r}".removesuffix(".0"), precedence.POWER)
         return Fragment(f"{atom}**{self._text(exponent, precedence.SIGN)}", precedence.POWER)
 
-    def _choice(self, is_number: bool, condition: Operand, x: Operand, y: Operand) -> Fragment:
+    def _choice(self, condition: Operand, x: Operand, y: Operand, is_number: bool) -> Fragment:
         """Return a conditional, an operator or a call; with ``is_number``, a boolean branch of an operator becomes a number."""
         template = self.target.where
         if template.startswith("{"):  # an operator, such as ``{c} ? {x} : {y}``; one inside y does not need brackets

@@ -174,7 +174,7 @@ def _helper_functions(target: Target, helpers: Helpers) -> dict[str, Code]:
     """Return the helper functions in order of definition, each after those that it calls, which are added to ``helpers``."""
     codes: dict[str, Code] = {}
     while len(codes) < len(helpers):
-        key, name = next((key, name) for key, name in helpers.items() if name not in codes)
+        key, name = next((key, name) for key, name in helpers.items() if name not in codes)  # the next without code
         codes[name] = _helper_function(target, *key)
         helpers.update(codes[name].helpers)
     return {name: codes[name] for name in postorder(codes, lambda name: codes[name].helpers.values())}
@@ -189,7 +189,7 @@ def _helper_function(target: Target, primitive: Primitive, statics: tuple[Any, .
     (value,) = lower(tape, [value], lambda primitive, statics: decide_to_keep(primitive, statics, target))
     constants = [f"({parameter} = {number})" for parameter, number in zip(static_parameters, statics, strict=True)]
     about = " ".join([primitive.function.__doc__ or primitive.name, *constants])
-    return Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, {}, about)
+    return Code(target, {"value": value}, {parameter: parameter for parameter in parameters}, helpers={}, about=about)
 
 
 def _unused(name: str, taken: Collection[str]) -> str:

@@ -13,7 +13,7 @@ from autodiff_cli.symbolic.differentiate import diff
 
 
 def document(expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None) -> str:
-    """Return the text of the LaTeX document; ``export`` describes the arguments."""
+    """Return the LaTeX document, with derivatives in the form that keeps its digits; ``export`` describes the arguments."""
     names, _, _ = names_and_values(expression, wrt, const, "float64")
     arguments = ", ".join(map(_symbol, names))
     lines = _equations(f"{_symbol(name)}({arguments})", parse(expression))
@@ -42,7 +42,7 @@ def _exponent(number: int) -> str:
 
 
 def _equations(left: str, program: Syntax) -> list[str]:
-    """Return the equations of a program: one for each assignment but the last statement, then ``left = result``."""
+    """Return the equations of a program: one for each assignment before the last statement, whose value equals ``left``."""
     *before, last = program.children
     if last.kind == "assignment":
         last = last.children[1]

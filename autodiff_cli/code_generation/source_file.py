@@ -49,8 +49,8 @@ class SourceFile:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The code of the entries of the Hessian, by row; ``results`` contains those above the diagonal."""
-        place = list(self.wrt).index
+        """The code of the entries of the Hessian, by row; ``results`` contains those on and above the diagonal, in order."""
+        place = list(self.wrt).index  # of a variable
         return [[self.results[(a, b) if place(a) <= place(b) else (b, a)] for b in self.wrt] for a in self.wrt]
 
     @property
@@ -126,8 +126,8 @@ def _stack(module: str, value: str, entries: Sequence[str]) -> str:
 
 
 def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[str]) -> str:
-    """Return a Python module with one function, which returns the expressions ``returned``; its docstring says so in ``notes``."""
-    module = MODULES.get(parts.code.target.name, "")  # empty for Python's numbers
+    """Return a Python module with one function, which returns the expressions ``returned``; its docstring contains ``notes``."""
+    module = MODULES.get(parts.code.target.name, "")  # of arrays; empty for Python's numbers
     converts = module in ("np", "jnp")
     types = "numbers or arrays" if converts else "tensors of one floating-point type" if module else "numbers"
     arguments = ", ".join(parts.arguments)
@@ -160,9 +160,9 @@ def python_module(parts: SourceFile, notes: Sequence[str], returned: Sequence[st
 
 def _python_imports(parts: SourceFile, other_code: str) -> str:
     """Return the import lines for a function, its helper functions, and other code of the module; empty if it needs none."""
-    prefixes = _used(list(parts.code.target.imports), parts.code, parts.helper_functions)
-    lines = parts.code.target.imports.items()
-    return "\n".join(line for prefix, line in lines if prefix in prefixes or prefix in other_code)
+    imports = parts.code.target.imports  # the line for each prefix
+    used_prefixes = _used(list(imports), parts.code, parts.helper_functions)
+    return "\n".join(line for prefix, line in imports.items() if prefix in used_prefixes or prefix in other_code)
 
 
 def _python_function(name: str, code: Code) -> str:

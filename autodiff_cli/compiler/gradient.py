@@ -73,7 +73,7 @@ def _contributions(
         saved = [_saved_value(instruction, primitive, parameter) for parameter in argument_names(rule)[1:]]
         part = _apply_rule(primitive, rule, cotangent, saved)
         condition = selected
-        if name in primitive.selects:  # such as a branch of ``where``, whose derivative is 1 or 0
+        if name in primitive.selects:  # such as a branch of ``where``: its derivative, the rule for 1, is 1 or 0
             slope = _apply_rule(primitive, rule, 1.0, saved)
             is_chosen = tape.call("ne", slope, 0.0)
             condition = _both(tape, selected, is_chosen)

@@ -59,7 +59,7 @@ class ProgramPartition(NamedTuple):
 
 
 def evaluated(instruction: Instruction, values: Mapping[Instruction, Any]) -> Any:
-    """Return the result of an instruction, given the values of the instructions among its operands."""
+    """Return the result of an instruction that is not a variable, given the values of the instructions among its operands."""
     assert instruction.primitive is not None
     operands = [values[operand] if type(operand) is Instruction else operand for operand in map(resolved, instruction.operands)]
     return instruction.primitive.forward(*operands, *instruction.statics)

@@ -40,7 +40,7 @@ def terms(wrt: Sequence[str], order: int) -> tuple[Term, ...]:
 
 
 def derivatives(output: Operand, variables: Mapping[str, Instruction], terms: Sequence[Term]) -> list[Operand]:
-    """Append the derivatives ``terms`` to the tape of the output, and return them; each term follows its lower orders."""
+    """Append the derivatives ``terms`` to the tape of the output, and return them; ``terms`` has lower orders first."""
     operands: dict[Term, Operand] = {(): output}
     for term in terms:
         if term not in operands:
@@ -80,7 +80,7 @@ class Compiled:
         self.variables = tuple(variables)
         self.named = tuple(named)
         self.wanted = tuple(wanted)
-        self.terms = self.wanted * max(len(named), 1)
+        self.terms = self.wanted * max(len(named), 1)  # those of one output after the other
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
         self.outputs = tuple(output_name(term, output) for output in self.named or ("",) for term in self.wanted)
         self.dtype: DType = np.dtype(dtype)

@@ -181,7 +181,7 @@ class Schedule:
         return self._registers[key]
 
     def _kernel_calls(self, rows: Iterable[Instruction], written: Set[Operand]) -> tuple[list[KernelCall], Buffers]:
-        """Return the kernel calls, and the buffers of results that are neither outputs, ``written``, nor allocated by a kernel."""
+        """Return the kernel calls, and the buffers of results except those in ``written`` and those that a kernel allocates."""
         buffers = Buffers()
         last_readers = {value: instruction for instruction in rows for value in computing(instruction.operands)}
         temporary = {instruction for instruction in rows if instruction not in written}
@@ -190,6 +190,7 @@ class Schedule:
             own_kernel = kernel(instruction)
             target = self._register(instruction)
             values = dict.fromkeys(computing(instruction.operands))
+            # The registers that are read here for the last time.
             ends = [self._registers[value] for value in values if value in temporary and last_readers[value] is instruction]
             if own_kernel.over:  # the result may take the array of an operand
                 buffers.release(ends)
@@ -220,7 +221,8 @@ class Schedule:
         starts = iter(range(0, rows, block))
         arrays = [columns[variable.variable] for variable in self._parts.columns]
         initial = self._initial_registers(columns)
-        in_threads(lambda: self._compute_blocks(starts, block, arrays, initial, out), min(threads, -(-rows // block)))
+        blocks = -(-rows // block)  # rounded up
+        in_threads(lambda: self._compute_blocks(starts, block, arrays, initial, out), min(threads, blocks))
 
     def _initial_registers(self, columns: Mapping[str, Array]) -> list[Any]:
         """Return the initial registers of a block: constants, scalars, and values computed from them; ``None`` for the others."""
@@ -257,10 +259,10 @@ class Schedule:
                     out[i][start:stop] = registers[register]
 
     def _compute_block(self, registers: list[Any]) -> None:
-        """Run all kernels for one block, and store their results in ``registers``."""
+        """Run all kernels for one block, and store their results in ``registers``: in the arrays there, or as new arrays."""
         for kernel, operands, target, stored, ends in self._calls:
             arguments = [registers[operand] for operand in operands]
-            if kernel.writes:
+            if kernel.writes:  # into the array of the target
                 kernel.function(*arguments, out=registers[target])
             elif stored:
                 registers[target][...] = kernel.function(*arguments)

@@ -94,7 +94,7 @@ def _by_exact_row(call: Record, name: str, arguments: tuple[Any, ...]) -> Operan
 
 
 def _recorded_replacement(call: Record, result: Replacement, letters: dict[str, Operand]) -> Operand:
-    """Record a replacement, whose letters stand for operands."""
+    """Return the result of a replacement, whose operations are recorded; its letters stand for operands."""
     if isinstance(result, tuple):
         return call(result[0], *[_recorded_replacement(call, part, letters) for part in result[1:]])
     return letters[result] if isinstance(result, str) else result
@@ -106,7 +106,7 @@ def _is_float(argument: object) -> bool:
 
 
 def _simplified_and(_: Record, x: Operand, y: Operand) -> Operand | None:
-    """Simplify a conjunction of a condition and a constant; return ``None`` for another one."""
+    """Simplify a conjunction of a condition and ``True`` or ``False``; return ``None`` for another one."""
     for condition, other in ((x, y), (y, x)):
         if type(condition) is bool and type(other) is Instruction and other.dtype.kind == "b":
             return other if condition else False
@@ -119,21 +119,21 @@ def _simplified_where(call: Record, condition: Operand, x: Operand, y: Operand) 
         return x if condition else y
     if condition.is_("logical_not"):
         return call("where", condition.operands[0], y, x)
-    first, second = _branch(x, condition, 1), _branch(y, condition, 2)
+    first, second = _branch(x, condition, position=1), _branch(y, condition, position=2)
     if first is not x or second is not y:
         return call("where", condition, first, second)
     return x if identity(x) == identity(y) else None
 
 
 def _branch(value: Operand, condition: Instruction, position: int) -> Operand:
-    """Return the operand that a nested choice with the same condition selects, at a position; another value unchanged."""
+    """Return the branch of a nested ``where`` with the same condition, its operand 1 or 2; another value unchanged."""
     if type(value) is Instruction and value.is_("where") and value.operands[0] is condition:
         return value.operands[position]
     return value
 
 
 def _simplified_ne(call: Record, x: Operand, y: Operand) -> Operand | None:
-    """Simplify ``x != 0`` to a condition for a ``where`` of a zero and a nonzero constant, or a chain of them; else ``None``."""
+    """Simplify ``x != 0`` to conditions if x is a ``where`` of a zero and a nonzero constant, or a chain of them; else ``None``."""
     if type(x) is not Instruction or not x.is_("where") or pattern(y) != 0:
         return None
     condition, value, other = x.operands

@@ -63,7 +63,7 @@ class Tape:
         if True in are_conditions and self._dtype(primitive, operands, statics) == np.float16:
             # NumPy computes functions of booleans in half precision.
             operands = tuple(self._as_number(o) if is_bool else o for o, is_bool in zip(operands, are_conditions, strict=True))
-        if Instruction not in map(type, operands):
+        if Instruction not in map(type, operands):  # all are constants
             return self._constant_result(primitive, operands, statics)
         arguments = (*operands, *statics)
         shorter = simplified(self.call, primitive, arguments)
@@ -97,7 +97,7 @@ class Tape:
         return self.call("mul", condition, 1.0) if type(condition) is Instruction else float(condition)
 
     def _dtype(self, primitive: Primitive, operands: tuple[Operand, ...], statics: tuple[Any, ...]) -> DType:
-        """Return the element type of a result: that of the tape for floats; otherwise, the primitive is computed once for ones."""
+        """Return the element type of a result: that of the tape for floats, else that of the primitive's result for ones."""
         kinds = [operand.dtype if type(operand) is Instruction else type(operand) for operand in operands]
         if primitive.series != "fixed" and all(kind is self.dtype or kind is float or kind is int for kind in kinds):
             return self.dtype

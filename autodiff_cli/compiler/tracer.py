@@ -84,11 +84,12 @@ def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
     if types:
         return _tracer(tape, array, np.result_type(*types))
     values = np.array(array.tolist())
-    return tensor_on((values.astype(tape.dtype) if values.dtype.kind == "f" else values)[()], None)
+    typed = values.astype(tape.dtype) if values.dtype.kind == "f" else values
+    return tensor_on(typed[()])
 
 
 def _tracer(tape: Tape, operands: Operands, dtype: DType) -> Tracer:
-    """Return a tracer; its data is an array of operands, which the constructor of a tensor does not take."""
+    """Return a tracer without a graph; the constructor of a tensor, which is not called, does not take an array of operands."""
     tracer = Tracer.__new__(Tracer)
     tracer._data = operands
     tracer._requires_grad = False
@@ -134,7 +135,7 @@ def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
     tensors, statics = [as_operands(value) for value in arguments[: primitive.arity]], tuple(arguments[primitive.arity :])
     if not primitive.elementwise:
         return _apply_to_elements(tape, primitive, *tensors, *statics)
-    if any(isinstance(value, Tensor) for value in statics):
+    if any(isinstance(value, Tensor) for value in statics):  # an argument that must be known
         raise undecided()
     if all(operands.ndim == 0 for operands in tensors):
         return as_tensor(tape, tape.record(primitive, tuple(operands.item() for operands in tensors), statics))

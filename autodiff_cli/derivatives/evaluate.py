@@ -85,7 +85,7 @@ class Result(DerivativeResult):
         return records
 
     def _digits_or_number(self, index: Index, value: Any) -> Any:
-        """Return a derivative of order 2 or above as text with all requested digits, or as a number without a request."""
+        """Return a derivative of order 2 or above as text with all requested digits, or as a number without a request or a text."""
         if self.verified is None or self.verified.digits is None:
             return plain(value)
         path = ("hessian" if len(index) == 2 else "derivatives", *index)
@@ -96,9 +96,10 @@ class Result(DerivativeResult):
         return [("the value", self.value), *_named_derivatives(self.grad, self.derivatives)]
 
     def bare(self) -> list[Any]:
-        """Return the value and the derivatives; for ``grad``, the derivatives alone, unless their texts have all digits."""
-        numbers = super().bare()
-        return numbers[1:] if self.command == "grad" and (self.verified is None or self.verified.digits is None) else numbers
+        """Return the value and the derivatives, as numbers or texts with all digits; for ``grad``, the derivatives alone."""
+        entries = super().bare()
+        has_texts = self.verified is not None and self.verified.digits is not None  # only those of ``kinds``
+        return entries[1:] if self.command == "grad" and not has_texts else entries
 
     def records(self) -> list[Record]:
         """Return a record for each tensor (for ``grad``, each gradient), then one for each higher derivative, such as ``d_x_y``."""
@@ -172,7 +173,7 @@ def evaluate(
     Raises:
         AutodiffError: if the expression or an argument is invalid; the error contains the position in the expression and a hint.
     """
-    _check_order(order, 1 if command == "grad" else 0, backward)
+    _check_order(order, least=1 if command == "grad" else 0, backward=backward)
     passes = 0 if order == 0 else backward  # ``None`` for one pass, if there is something to differentiate
     evaluation = Evaluation(expression, at, const, wrt, dtype, no_grad, gradient)
     result = Result(command, expression, dtype, order)
@@ -207,12 +208,12 @@ def evaluate(
         _check_verifiable(bool(hooks) or no_grad or inputs is not None or has_other_passes)
         from autodiff_cli.precise.right_digits import verified
 
-        result.verified = verified(evaluation, order, digits, _numbers_by_path(result), command == "eval")
+        result.verified = verified(evaluation, order, digits, _numbers_by_path(result), has_tensors=command == "eval")
     return result
 
 
 def _check_verifiable(has_effects: bool) -> None:
-    """Raise an error if gradients are not plain derivatives, but have effects of hooks, ``inputs`` or passes, or were left out."""
+    """Raise ``UsageError`` if hooks, ``inputs``, passes or ``no_grad`` have effects, so that gradients are not all derivatives."""
     if has_effects:
         raise UsageError(
             f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
@@ -222,7 +223,7 @@ def _check_verifiable(has_effects: bool) -> None:
 
 
 def _check_order(order: int, least: int, backward: int | None) -> None:
-    """Raise an error if the order is less than ``least`` or too high, or is 0 although backward passes are requested."""
+    """Raise ``UsageError`` for an order below ``least``, or 0 with backward passes; ``LimitError`` if one of both is too high."""
     if order < least:
         hint = "use 1 for the gradient, or 2 to add the second derivatives"
         raise UsageError(f"the order must be {least} or more, not {order}", hint=hint)
@@ -299,7 +300,7 @@ def _retain_gradients(evaluation: Evaluation, names: Sequence[str]) -> None:
 
 
 def _register_hook(evaluation: Evaluation, text: str) -> None:
-    """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in the expression is the gradient of the tensor."""
+    """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in EXPR is its gradient.  An invalid one raises ``AutodiffError``."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
         raise UsageError(f"expected a hook NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')
@@ -342,7 +343,7 @@ def _run_backward(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the cycle that create_graph makes ends with the evaluation
-                evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs)
+                evaluation.output.backward(evaluation.gradient, retain_graph or create_graph, create_graph, inputs=inputs)
         except AutodiffError as error:
             if turn and isinstance(error, GraphError):
                 error.hint = f"add {setting('retain_graph')} to run the backward pass more than once"

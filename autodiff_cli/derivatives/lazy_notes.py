@@ -27,7 +27,7 @@ class DerivativeResult(CommandResult):
 
     @property
     def notes(self) -> list[Record]:
-        """The notes on the evaluation, each of which is ``{"kind", "span", "message"}``; computed and kept when first read."""
+        """The notes on the evaluation, ``{"kind", "span", "message"}``; computed and kept when first read, and empty before."""
         if self.compute_notes is not None:
             compute_notes = self.compute_notes
             self.compute_notes = None  # frees the evaluation

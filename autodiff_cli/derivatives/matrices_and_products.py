@@ -224,6 +224,8 @@ def product(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> 
 
     Raises:
         MissingValue: if the expression does not have variables, or if ``jvp`` or ``hvp`` is called without a vector.
+        UnknownName: if the vector has a name that is not a variable.
+        ShapeError: if the vector has other shapes than the variables, or if ``hvp`` or ``vjp`` needs a scalar output.
         LimitError: if a matrix has more than 100,000 numbers.
     """
     if not evaluation.variables:
@@ -239,7 +241,8 @@ def _derivatives(command: str, evaluation: Evaluation, vector: Mapping[str, Any]
         return _by_name(evaluation, _gradients(evaluation, inputs))
     if command in ("jacobian", "hessian"):
         _check_size(command, evaluation, inputs)
-        return (_hessian_blocks if command == "hessian" else _jacobian_blocks)(evaluation, inputs)
+        blocks = _hessian_blocks if command == "hessian" else _jacobian_blocks
+        return blocks(evaluation, inputs)
     direction = _direction_tensors(command, evaluation, vector)
     if command == "jvp":
         (tangent,) = jacobian_vector([evaluation.output], inputs, direction)
@@ -264,7 +267,7 @@ def _gradients(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]
 
 
 def _require_scalar(evaluation: Evaluation, command: str) -> None:
-    """Raise an error that names the command if the output is not a scalar."""
+    """Raise ``ShapeError``, which names the command, if the output does not have exactly one element."""
     if evaluation.output.numel() != 1:
         raise ShapeError(
             f"{command} needs a scalar output, not shape {list(evaluation.output.shape)}",
@@ -275,15 +278,15 @@ def _require_scalar(evaluation: Evaluation, command: str) -> None:
 
 
 def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Tensor]:
-    """Return the direction of ``jvp`` or ``hvp`` as a tensor for each variable, which is 0 for variables without a direction."""
+    """Return the direction of ``jvp`` or ``hvp`` as a tensor for each variable, 0 without one; for errors, see ``product``."""
     if not vector:
-        example = setting("vector", f"{next(iter(evaluation.variables))}=1")
+        example = setting("vector", f"{next(iter(evaluation.variables))}=1")  # for the first variable
         raise MissingValue(f"{command} needs a vector", hint=f"add {example}")
     for name in vector:
         if name not in evaluation.variables:
             message = f"{setting('vector')}: '{name}' is not a variable of the expression"
             raise UnknownName(message, hint=variable_hint(name, evaluation.variables))
-    tensors = new_leaves(dict(vector), np.dtype(evaluation.dtype), ())
+    tensors = new_leaves(dict(vector), np.dtype(evaluation.dtype), requires_grad=())
     direction = []
     for name, leaf in evaluation.variables.items():
         part = tensors[name] if name in tensors else leaf.detach() * 0
@@ -297,7 +300,7 @@ def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str
 
 
 def _check_size(command: str, evaluation: Evaluation, inputs: list[Tensor]) -> None:
-    """Raise an error if a Jacobian or Hessian matrix would have too many numbers."""
+    """Raise ``LimitError`` if the matrix of the command ``jacobian`` or ``hessian`` would have too many numbers."""
     elements = sum(x.numel() for x in inputs)
     count = evaluation.output.numel() * (elements**2 if command == "hessian" else elements)
     hint = f"use jvp, vjp or hvp, which do not form the matrix, or add {setting('no_limits')}"
@@ -325,7 +328,7 @@ def _hessian_blocks(evaluation: Evaluation, inputs: list[Tensor]) -> dict[str, A
 
 def _blocks_of_matrix(matrix: Any, variables: Mapping[str, Tensor]) -> dict[str, Any]:
     """Cut a Hessian matrix, with a row and a column for each element of the variables, into a block for each pair of variables."""
-    ends = np.cumsum([x.numel() for x in variables.values()])[:-1]
+    ends = np.cumsum([x.numel() for x in variables.values()])[:-1]  # the cuts between variables
     blocks: dict[str, Any] = {}
     for (name, x), rows in zip(variables.items(), np.split(matrix, ends), strict=True):
         pairs = zip(variables.items(), np.split(rows, ends, axis=1), strict=True)

@@ -165,7 +165,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
 
 
 def _without_avoidable_nan(evaluation: Evaluation, name: str, coefficients: Floats) -> Floats:
-    """Return coefficients of Taylor mode, of which nested reverse mode replaces all if one is nan at a finite value.
+    """Return coefficients of Taylor mode; if one is nan at a finite value, those of nested reverse mode, where these are numbers.
 
     Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
     """
@@ -176,7 +176,7 @@ def _without_avoidable_nan(evaluation: Evaluation, name: str, coefficients: Floa
 
 
 def _only_variable(evaluation: Evaluation) -> str:
-    """Return the name of the only variable; it is an error if there are none or several."""
+    """Return the name of the only variable; ``MissingValue`` is raised if there is none, and ``UsageError`` for several."""
     names = list(evaluation.variables)
     if not names:
         raise no_variable_error("a Taylor series")
@@ -194,7 +194,7 @@ def series(evaluation: Evaluation, order: int) -> Floats:
     Beside that variable there may be others without elements.  An operation without a power-series rule raises ``NoSeriesError``.
     """
     with_elements = {name: leaf for name, leaf in evaluation.variables.items() if leaf.numel()}
-    ((name, leaf),) = (with_elements or evaluation.variables).items()
+    ((name, leaf),) = (with_elements or evaluation.variables).items()  # if it has no elements, it is the only one
     expansion = Expansion(order)
     values = {**evaluation.leaves, name: expansion.variable(leaf._data)}
     machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
@@ -220,9 +220,9 @@ def derivatives_by_taylor_mode(evaluation: Evaluation, order: int) -> dict[Index
 
 
 def times_factorials(coefficients: Floats) -> Floats:
-    """Multiply each coefficient by the factorial of its order, whose first 64 bits and exponent are applied one after the other.
+    """Multiply each coefficient by the factorial of its order: by its first 64 bits, and then by a power of 2.
 
-    This gives finite derivatives for small coefficients, although 171! and larger factorials exceed the range of floats.
+    Two factors give finite derivatives for small coefficients, although 171! and larger factorials exceed the range of floats.
     """
     result = np.empty_like(coefficients)
     for order, coefficient in enumerate(coefficients):

@@ -44,7 +44,7 @@ def _intrinsic(name: str) -> Rule:
 
 
 def _elementary(name: str) -> Rule:
-    """Return the rule of a function by its name in C or SciPy; one of float32 is computed in double precision and rounded."""
+    """Return the rule of a function by its name in C or SciPy, computed in double precision; an unknown name is ``Unknown``."""
 
     def call(builder: Builder, *operands: Value) -> Value:
         result = elementary.call(builder, name, [builder.convert(operand, "f64") for operand in operands])
@@ -69,7 +69,8 @@ def _sign(builder: Builder, x: Value) -> Value:
 def _extreme(predicate: str, nan: bool) -> Rule:
     """Return the rule of the larger (``ogt``) or smaller (``olt``) number, the second if they are equal.
 
-    With ``nan``, the result is nan if one of the numbers is nan; without it, only if both are.
+    With ``nan``, the result is nan if one of the numbers is nan; without it, only if both are.  Thus x is the result also where
+    x is nan (with ``nan``), or where y is (without it).
     """
 
     def rule(builder: Builder, x: Value, y: Value) -> Value:
@@ -102,7 +103,7 @@ _POWERS: Final[Mapping[float | None, Rule]] = {  # of one vector
 def _logarithm_of_sum(builder: Builder, x: Value, y: Value) -> Value:
     """Return log(exp(x) + exp(y)) without overflow, as max(x, y) + log1p(exp(-abs(x - y)))."""
     part = _elementary("log1p")(builder, _elementary("exp")(builder, -abs(x - y)))
-    equal = x.equals(y)  # also where both are infinite, and x - y is nan
+    equal = x.equals(y)  # also where both are infinite, and x - y is nan; then the result is x + log(2)
     result = builder.select(equal, x + math.log(2), builder.select(x > y, x, y) + part)
     return builder.select(_is_nan(builder, x - y) & ~equal, x + y, result)
 

@@ -64,7 +64,7 @@ class Plan:
         self._scalars = [op for op in (*parts.scalars, *parts.once) if op in read]  # what kernels read
         # The results that are equal in all rows, by their positions.
         self._constants = {i: op for i, op in enumerate(self._results) if op in self._once or type(op) is not Instruction}
-        # A kernel writes a result into the first array that it belongs to, which stays in this dictionary.
+        # A kernel writes a repeated result into its first array: in reversed order, the first position is set last, and stays.
         rows = set(parts.rows)
         self._first = {op: i for i, op in reversed(list(enumerate(self._results))) if op in rows}
         self._stages = self._stages_of_rows()
@@ -83,7 +83,7 @@ class Plan:
         refused = uncomputable(rows)
         if refused or len(rows) > LARGEST:
             return self._divided_stages(refused)
-        return [self._stage([], rows, self._parts.columns, list(self._first))]
+        return [self._stage([], rows, self._parts.columns, results=list(self._first))]
 
     def _divided_stages(self, refused: set[Instruction]) -> list[Stage]:
         """Return the stages of a program that is too long for one kernel, or has instructions that kernels have refused.
@@ -101,13 +101,14 @@ class Plan:
         return stages[::-1]
 
     def _pieces(self, refused: set[Instruction]) -> list[tuple[list[Instruction], list[Instruction]]]:
-        """Return the calls of NumPy and the instructions of the kernel of each stage.
+        """Return the calls of NumPy, which are those in ``refused``, and the instructions of the kernel of each stage.
 
-        The level of an instruction is the largest number of refused instructions on a path to it; a level is computed at once.
+        The level of an instruction is the largest number of refused ones on a path to it.  A level has one stage, or more if its
+        kernel would have more than ``LARGEST`` instructions; only the first then has calls.
         """
         levels = dict.fromkeys((*self._parts.columns, *self._parts.scalars, *self._parts.once), 0)
         for instruction in self._parts.rows:
-            operand_level = max(levels[op] for op in computing(instruction.operands))
+            operand_level = max(levels[op] for op in computing(instruction.operands))  # constants have no level
             levels[instruction] = operand_level + 1 if instruction in refused else operand_level
         pieces: list[tuple[list[Instruction], list[Instruction]]] = []
         for level in range(max(levels.values()) + 1):
@@ -122,9 +123,10 @@ class Plan:
     ) -> Stage:
         """Return a stage with a kernel that computes ``rows`` from ``columns`` and stores ``results``; none without results."""
         if not results:
-            return Stage(calls, None, [], [])
-        built = kernel(machine().width, len(rows) <= INLINED, columns, self._scalars, rows, results)
-        return Stage(calls, compiled(built, machine().width), columns, results)
+            return Stage(calls, function=None, columns=[], results=[])
+        width, inline = machine().width, len(rows) <= INLINED
+        code = kernel(width, inline, columns, self._scalars, instructions=rows, results=results)
+        return Stage(calls, compiled(code, width), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
         """Compute all results; see ``Compiled.run``."""

@@ -121,7 +121,7 @@ class NpyReader(NumpyReader):
         fields = array.dtype.names
         if array.ndim > 2 or (fields is not None and array.ndim > 1):
             raise DataError(f"{name} contains an array of shape {list(array.shape)}, not a table")
-        parts = [array] if array.ndim == 1 else list(array.T)
+        parts = [array] if array.ndim == 1 else list(array.T)  # the columns of an array without fields
         columns = parts if fields is None else [array[field] for field in fields]
         names = fields if source.columns is None else source.columns
         if names is None:

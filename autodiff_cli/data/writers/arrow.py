@@ -112,7 +112,7 @@ class ArrowWriter(Writer):
             self._bytes += batch.nbytes
 
     def _inferred_schema(self, columns: list[_Column], results: list[ArrowArray]) -> Any:
-        """Return the schema of the output, given its first rows: copied fields, results, and the metadata of the input."""
+        """Return the schema of the output, given its first rows: copied fields and results, with its metadata."""
         fields = [self._field(name, column) for name, column in zip(self._copies, columns, strict=True)]
         fields += [self._arrow.field(name, result.type) for name, result in zip(self._results, results, strict=True)]
         return self._arrow.schema(fields, None if self._input_schema is None else self._input_schema.metadata)
@@ -134,7 +134,7 @@ class ArrowWriter(Writer):
             self._out = self._arrow.ipc.new_file(self._sink, self._schema, options=options)
 
     def _parquet_options(self) -> dict[str, object]:
-        """Return the codecs and dictionaries of the first row group; if it has several codecs, the results get that of most columns.
+        """Return the codecs and dictionaries of the first row group; of several codecs, the results get that of most columns.
 
         Without such a group, the codec is Snappy, and columns that are not floats have dictionaries.
         """
