@@ -79,9 +79,7 @@ def _arrow(name: str, suffixes: tuple[str, ...], library: str) -> Format:
     """Return a format that pyarrow reads and writes, with the first bytes of Arrow IPC or Feather; Parquet replaces them."""
     reader, writer, magic = "arrow:ArrowReader", "arrow:ArrowWriter", (b"ARROW1", b"FEA1")
     stream_magic = (b"\xff\xff\xff\xff",)
-    return Format(
-        name, suffixes, reader=reader, writer=writer, binary=True, magic=magic, stream_magic=stream_magic, library=library
-    )
+    return Format(name, suffixes, (), reader, writer, binary=True, magic=magic, stream_magic=stream_magic, library=library)
 
 
 _DECLARED = (

@@ -195,7 +195,6 @@ class Builder:
             f"rare{place}:",
         ]
         for name, value in zip(names, usual, strict=True):
-            # name=name: a default keeps the name of this turn.
             call = self.subroutine(f"vec.each.{name}", lambda x, name=name: x.builder.each_lane(name, x), [x])
             self.lines += [
                 f"%{name}{place} = {call} cold",

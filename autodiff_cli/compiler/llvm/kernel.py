@@ -82,9 +82,8 @@ def _append_instruction(builder: Builder, instruction: Instruction, known: Mappi
     """Append one instruction of a program to a kernel: an elementary function, or else what its forward function describes."""
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
-    # Elementary functions take one vector, of doubles.
     argument = known[computing(instruction.operands)[0]].value if len(instruction.operands) == 1 else None
-    if argument is not None and argument.kind in ("f64", "f32"):
+    if argument is not None and argument.kind in ("f64", "f32"):  # elementary functions take one vector, of doubles
         value = elementary.call(builder, primitive.name, [builder.convert(argument, "f64")], *instruction.statics)
         if value is not None:
             return KernelColumn(builder.convert(value, argument.kind), dtype)
