@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from autodiff_cli.autograd.forward_ad.custom import check_size
-from autodiff_cli.autograd.forward_ad.dual import Level, dual, split
-from autodiff_cli.autograd.primitives.structural import reshaped
+from autodiff_cli.autograd.forward_ad.dual import Level, dual, split, view
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.errors import ArgumentError, DtypeError, GraphError, type_name
 
@@ -48,7 +47,7 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
     if tangent_of_tangent is not None:
         raise GraphError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
     check_size(tensor, tangent)
-    return dual(reshaped(tensor, tensor.shape), tangent, current)
+    return dual(view(tensor), tangent, current)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -69,7 +68,7 @@ def unpack_dual(tensor: Tensor) -> UnpackedDualTensor:
     if not _open:
         return UnpackedDualTensor(tensor, None)
     primal, tangent = split(tensor, _open[0])
-    return UnpackedDualTensor(reshaped(primal, primal.shape), tangent)
+    return UnpackedDualTensor(view(primal), tangent)
 
 
 @contextmanager

@@ -17,9 +17,11 @@ from autodiff_cli.autograd.forward_ad.rules import Rule, rule_of, rule_on_arrays
 from autodiff_cli.autograd.modes import is_recording
 from autodiff_cli.autograd.primitives.multi_output import MultiOutput
 from autodiff_cli.autograd.primitives.primitive import Primitive, next_level, outermost
+from autodiff_cli.autograd.primitives.structural import reshaped
 from autodiff_cli.autograd.printing import tensor_repr
-from autodiff_cli.autograd.tensor import Tensor, tensor_on
+from autodiff_cli.autograd.tensor import Tensor, shared_array, tensor_on
 from autodiff_cli.autograd.transforms.batched import Batched
+from autodiff_cli.autograd.views_and_versions import view_of
 from autodiff_cli.errors import GraphError
 from autodiff_cli.lazy import named
 
@@ -170,6 +172,13 @@ def dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
     result = _new(Dual)
     result._forward = (primal, tangent, level)
     return result
+
+
+def view(tensor: Tensor) -> Tensor:
+    """Return a view of all elements of a tensor; without a history, which is usual, a call of ``reshaped`` is too slow."""
+    if type(tensor) is not Tensor or tensor._requires_grad:
+        return reshaped(tensor, tuple(tensor.shape))  # type: ignore[no-any-return]
+    return view_of(tensor_on(shared_array(tensor)[...]), tensor, reshaped, (tensor._data.shape,))
 
 
 def split(tensor: Any, level: Level) -> tuple[Any, Tensor | None]:
