@@ -446,6 +446,7 @@ def test_several_files_are_one_table() -> None:
     done = run_map("x", "a1.csv", "other.csv", "-o", "out.csv")
     assert (done.code, os.path.exists("out.csv")) == (2, False)
     assert "'other.csv' and 'a1.csv' have different columns: 'y' is missing, 'z' is new" in done.err
+    assert run_map("x", "a1.csv", "other.csv").out == b""  # also not the rows of the first file
     refused(5, "no file matches 'b*.csv'", "x", "b*.csv")
 
 
@@ -517,9 +518,11 @@ def test_the_input_is_never_the_output() -> None:
 def test_the_results_are_never_the_input_of_the_next_run() -> None:
     os.mkdir("d")
     write("d/a.csv", "x\n1\n")
-    refused(5, "'d/*.csv' already has files, such as 'a.csv'", "x", "d/*.csv", "-o", "d/*.csv")
-    assert run_map("x", "d", "-o", "d/").code == 0
-    refused(5, "'d/' already has files, such as 'part-00000.csv'", "x", "d", "-o", "d/")
+    for source, target in (("d", "d/"), ("d/", "d"), ("d", "d/out/"), ("d/*.csv", "d/*.csv"), ("d/**", "d/")):
+        refused(2, f"the results in '{target}' would be input files of '{source}' in the next run", "x", source, "-o", target)
+    assert os.listdir("d") == ["a.csv"]
+    for source, target in (("d", "out/"), ("d/*.csv", "d/*.ndjson"), ("d/a.csv", "d/")):
+        assert run_map("x", source, "-o", target).code == 0
 
 
 def test_names_of_files_cannot_look_like_messages() -> None:

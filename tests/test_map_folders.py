@@ -156,7 +156,7 @@ def test_partition_values_that_are_not_numbers() -> None:
 
 def test_folders_with_different_columns() -> None:
     save([{"a": "1"}, {"b": "1"}], "csv")
-    refused(2, "have different columns: 'a' is missing, 'b' is new", "x", "ds", "-o", "o.csv")
+    refused(2, "have different columns: 'a' is missing, 'b' is new", "x", "ds")
 
 
 @pytest.mark.extras

@@ -82,7 +82,9 @@ class Table(NamedTuple):
         source = named(self.files, self.input_style.style(self.files), self.columns, unbuffered)
         target = None if self.target in ("-", "/dev/stdout") else self.target
         output.check_not_input(target, [file.path for file in source])
-        return Files(source, target, self._replace(target=target)._output_format(source[0].style))
+        form = self._replace(target=target)._output_format(source[0].style)
+        output.check_not_inside(target, form, self.files)
+        return Files(source, target, form)
 
     def _output_format(self, input_format: str) -> str:
         """Return the format of the output, which the options must allow; without an option, CSV has the separators of the input."""

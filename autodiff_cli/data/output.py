@@ -13,11 +13,12 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from typing import BinaryIO, TextIO
 
 from autodiff_cli import signals
 from autodiff_cli.data import storage
-from autodiff_cli.errors import FileError, UsageError
+from autodiff_cli.errors import FileError, UsageError, setting
 from autodiff_cli.formats import plain
 
 
@@ -162,6 +163,29 @@ def check_not_input(path: str | None, inputs: Sequence[str | None]) -> None:
         if output == (source if storage.is_url(source) else _identity(source, sys.stdin)):
             what = f"'{path}'" if path is not None else "standard output"
             raise UsageError(f"{what} is both the input and the output", hint="write to another file")
+
+
+def check_not_inside(target: str | None, form: str, names: Sequence[str]) -> None:
+    """Raise ``UsageError`` if a later run of the same command would read its own output files.
+
+    That is so if the folder ``target`` is in an input folder, or a pattern of inputs matches its files.  ``form`` is the name of
+    the output format, and ``names`` are the inputs as the user wrote them.
+    """
+    if target is None or not is_folder(target):
+        return
+    folder, name = split(target, form)
+    first = _absolute(f"{folder}/{name.replace('*', '0')}")  # the path of an output file
+    for source in names:
+        input_path = _absolute(source)
+        is_input = fnmatch(first, input_path) if storage.has_pattern(source) else first.startswith(f"{input_path}/")
+        if is_input:
+            hint = f"write to another folder: {setting('output', 'results/')}"
+            raise UsageError(f"the results in '{target}' would be input files of '{source}' in the next run", hint=hint)
+
+
+def _absolute(path: str) -> str:
+    """Return a path or URL that can be compared with others as text."""
+    return path.rstrip("/") if storage.is_url(path) else os.path.realpath(path).replace(os.sep, "/")
 
 
 def _identity(path: str | None, stream: TextIO) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -38,6 +39,8 @@ def run(
     source = reader(inputs[0])
     try:
         mapping = task.mapping(program, source.columns, first_name)
+        if target is None:
+            _check_later_files(mapping, inputs, writer)
         if unbuffered or math.isfinite(source.estimate):  # otherwise, ``encoded`` chooses the engine
             settle(mapping.program, source, inputs)
         with writing(target, writer, mapping, source):
@@ -68,6 +71,14 @@ def _written(mapping: RowMap, source: Reader, writer: Writer, threads: int, unbu
         if unbuffered:
             writer.flush()
         yield tally
+
+
+def _check_later_files(mapping: RowMap, inputs: Sequence[Input], writer: Writer) -> None:
+    """Check the columns of the files after the first, so that nothing is on standard output if they differ; see ``check_same``."""
+    for later in inputs[1:]:
+        if later.path is not None and os.path.isfile(later.path):
+            with closing(reader(later)) as source:
+                check_same(mapping, source, writer, inputs[0].title)
 
 
 @contextmanager
