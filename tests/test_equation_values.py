@@ -218,10 +218,32 @@ def test_the_minimum_of_an_integral() -> None:
     assert [result.value, result.grad["x"]] == pytest.approx([0.5, -1], rel=1e-12)
 
 
-def test_digits_that_a_kink_makes_wrong_are_refused() -> None:
-    out, err, code = streams('autodiff eval "integral(t=0..1, abs(t - x))" --at x=0.3 --digits 30')
-    assert (out, code) == ("", 3)
-    assert "a kink or a peak" in err
+def test_digits_next_to_a_kink_and_a_peak() -> None:
+    expression = "integral(t=0..1, abs(t**2 - x)/(1e-6 + (t - 0.3)**2))"
+    with mpmath.workdps(40):
+        x, places = mpmath.mpf(0.5), [0, mpmath.mpf(0.3), mpmath.sqrt(0.5), 1]
+        exact = mpmath.quad(lambda t: abs(t**2 - x) / (mpmath.mpf(1e-6) + (t - mpmath.mpf(0.3)) ** 2), places)
+        assert run(f'autodiff eval "{expression}" --at x=0.5 --digits 30 -q --order 0') == mpmath.nstr(exact, 30) + "\n"
+
+
+MOVING: list[tuple[str, float, Callable[[Any], Any]]] = [
+    ("integral(t=0..1, abs(t - x))", 0.3, lambda x: (x**2 + (1 - x) ** 2) / 2),
+    ("integral(t=1..0, relu(t - x))", 0.3, lambda x: -((1 - x) ** 2) / 2),
+    ("integral(t=0..1, abs(t - x)**1.5)", 0.3, lambda x: (x**2.5 + (1 - x) ** 2.5) / 2.5),
+    ("integral(t=0..x, max(x - t, 0))", 0.3, lambda x: x**2 / 2),
+    ("integral(t=0..1, exp(t) if t < x**2 else x*t)", 0.7, lambda x: mpmath.exp(x**2) - 1 + x * (1 - x**4) / 2),
+    ("integral(t=0..inf, exp(-t)*(t > x)*(t < 2*x))", 0.3, lambda x: mpmath.exp(-x) - mpmath.exp(-2 * x)),
+    ("integral(t=0..5, floor(x*t))", 0.7, lambda x: 15 - 6 / x),
+    ("integral(s=0..1, integral(t=0..1, abs(t - x*s)))", 0.3, lambda x: x**2 / 3 - x / 2 + mpmath.mpf(1) / 2),
+    ("argmin(y=0.4, integral(t=0..1, abs(t - y)) + x*y)", 0.2, lambda x: (1 - x) / 2),
+]
+
+
+@pytest.mark.parametrize(("expression", "x", "exact"), MOVING)
+def test_jumps_at_places_that_move(expression: str, x: float, exact: Callable[[Any], Any]) -> None:
+    result = ad.evaluate(expression, {"x": x}, order=2)
+    numbers = [result.value, result.grad["x"], result.hessian["x"]["x"]]
+    assert numbers == pytest.approx(_derivatives(exact, x, 2), rel=1e-12, abs=1e-13)
 
 
 def test_infinite_derivatives_have_a_reason() -> None:

@@ -54,7 +54,7 @@ def in_time(elements: int, most: float, hint: str = "") -> Iterator[bool]:
         _inside.reset(token)
 
 
-def replayed(operands: Sequence[Operand], values: Mapping[Instruction, Any]) -> list[Any]:
+def replayed(operands: Sequence[Operand], values: Mapping[Any, Any]) -> list[Any]:
     """Compute instructions or constants with the functions of the language, for arrays, numbers or tensors as the variables."""
     known: dict[Operand, Any] = dict(values.items())
     for instruction in postorder([o for o in operands if type(o) is Instruction], lambda instruction: instruction.inputs):

@@ -146,13 +146,15 @@ class Equation(Components):
         return [Interval(a, b, proven.reshape(shape)) for a, b in zip(*ends, strict=True)]
 
     def precise(self, math: Arithmetic, *cells: Any) -> list[Any]:
-        """Return the unknowns in many digits: Newton's method from the root in float64."""
+        """Return the unknowns in many digits, which are refined from the root in float64."""
+        floats = [np.float64(cell) for cell in cells]
+        return self.refined(math, [math.mpf(float(function(*floats))) for function in self.functions], cells[self._starts :])
+
+    def refined(self, math: Arithmetic, values: list[Any], parameters: Sequence[Any]) -> list[Any]:
+        """Return the root in many digits that Newton's method reaches from values of the unknowns near it."""
         from autodiff_cli.precise.evaluator import number_program
 
         n = len(self.unknowns)
-        parameters = cells[self._starts :]
-        floats = [np.float64(cell) for cell in cells]
-        values = [math.mpf(float(function(*floats))) for function in self.functions]
         operands = [*self.residuals, *(slope for row in self._slopes for slope in row[:n])]
         compute = number_program(math, [*self.unknowns, *self.constants], operands)
         for _ in range(_MOST_REFINED):

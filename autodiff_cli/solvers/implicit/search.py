@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from autodiff_cli.solvers.implicit.equation import Equation
     from autodiff_cli.solvers.roots.problem import RootProblem
 
-MOST_ALONE = 200
-"""The maximum number of elements of a block that are decided one by one."""
 MOST_SECONDS = 10.0
 """The maximum processor time of the search for one element."""
+MOST_ALONE = 200
+"""The maximum number of elements of a block that are decided one by one."""
 _SECONDS = 0.5
 """The time for further starts of one element."""
 _BLOCK = 4_096
@@ -71,7 +71,7 @@ class Choice:
         token = _searching.set(True)
         try:
             with np.errstate(all="ignore"), in_time(start.shape[1], MOST_SECONDS, _LATE):
-                x, done = self._by_newton(start, constants)
+                x, done = self.proven(start, constants)
                 x[:, ~done] = np.nan
                 usable = np.isfinite(start).all(axis=0) & np.isfinite(constants).all(axis=0)
                 for i in [] if inner else np.flatnonzero(~done & usable)[:MOST_ALONE]:
@@ -81,7 +81,7 @@ class Choice:
             _searching.reset(token)
         return x
 
-    def _by_newton(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
+    def proven(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
         """Return the unknowns, and where they are proven to be the solution that is meant."""
         if self.equation.is_minimum:
             x, done = self._rows.proven(start, constants)
@@ -99,10 +99,10 @@ class Choice:
     def enclosed(self, start: Vector, low: Vector, high: Vector) -> tuple[Vector, Mask]:
         """Return bounds of the unknowns for all parameters in boxes, of shape (2, n, boxes), and where they are proven."""
         with np.errstate(all="ignore"):
-            x, done = self._by_newton(start, low / 2 + high / 2)
+            x, done = self.proven(start, low / 2 + high / 2)
             bounds, proven = self._rows.enclosed(x, low, high)
             for corner in (low, high):
-                at_corner, known = self._by_newton(start, corner)
+                at_corner, known = self.proven(start, corner)
                 proven = proven & known & ((bounds[0] <= at_corner) & (at_corner <= bounds[1])).all(axis=0)
         return bounds, proven & done
 
@@ -160,15 +160,26 @@ class Choice:
     def _is_alone_by_parts(self, x: Vector, low: Vector, high: Vector, constants: Vector) -> Mask:
         """Return where no part of an interval has a root but the one with x, on which the residual is monotone."""
         cuts = np.linspace(low, high, _PIECES + 1)
+        monotone, without_root = self._parts(cuts, constants)
+        has_x = (cuts[:-1] <= x) & (x <= cuts[1:])
+        return np.asarray(np.where(has_x, monotone, without_root).all(axis=0))
+
+    def is_empty(self, bracket: Vector, constants: Vector) -> Mask:
+        """Return where it is proven that a bracket does not contain a root, by parts."""
+        if not self._rows.is_traced:
+            return np.zeros(bracket.shape[1], bool)
+        return np.asarray(self._parts(np.linspace(bracket[0], bracket[1], _PIECES + 1), constants)[1].all(axis=0))
+
+    def _parts(self, cuts: Vector, constants: Vector) -> tuple[Mask, Mask]:
+        """Return on which parts between cuts the residual is proven to be monotone, and on which it is proven not to be 0."""
+        count = len(cuts) - 1
         ends = cuts[:-1].ravel(), cuts[1:].ravel()
-        monotone, possible = (mask.reshape(_PIECES, -1) for mask in self._monotone(*ends, np.tile(constants, _PIECES)))
-        points = [cuts.ravel(), *np.tile(constants, _PIECES + 1)]
+        monotone, possible = (mask.reshape(count, -1) for mask in self._monotone(*ends, np.tile(constants, count)))
+        points = [cuts.ravel(), *np.tile(constants, count + 1)]
         assert self.equation.system.enclosure is not None
         at = self.equation.system.enclosure(points, points)[0]
-        signs = np.where(at.low > 0, 1, np.where(at.high < 0, -1, 0)).reshape(_PIECES + 1, -1)
-        has_x = (cuts[:-1] <= x) & (x <= cuts[1:])
-        without_root = ~possible | (monotone & (signs[:-1] * signs[1:] > 0))
-        return np.asarray(np.where(has_x, monotone, without_root).all(axis=0))
+        signs = np.where(at.low > 0, 1, np.where(at.high < 0, -1, 0)).reshape(count + 1, -1)
+        return monotone, ~possible | (monotone & (signs[:-1] * signs[1:] > 0))
 
     def _monotone(self, low: Vector, high: Vector, constants: Vector) -> tuple[Mask, Mask]:
         """Return on which intervals the residual is proven to rise or to fall, and on which it may be 0."""
@@ -202,10 +213,10 @@ class Choice:
         x = check.point.x
         if not check.converged or not np.isfinite(x).all():
             raise NoValue(f"no minimum found: at {_place(problem, reached.x)}, the gradient is not 0, or not defined", hint=_AGAIN)
+        curvatures = problem.system.jacobian(x)
         if check.multiplicity != 1:
             what = f"at {_place(problem, x)}, which may be a minimum, the curvature is 0"
             raise NoValue(f"no minimum that has derivatives found: {what}", hint="find it with the command minimize")
-        curvatures = problem.system.jacobian(x)
         if not np.isfinite(curvatures).all() or np.linalg.eigvalsh(curvatures)[0] <= 0:
             raise NoValue(f"no minimum found: {_place(problem, x)} is a stationary point without positive curvature", hint=_AGAIN)
         return x
