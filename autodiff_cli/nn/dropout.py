@@ -20,7 +20,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Args:
         input: the tensor.
         p: the probability.
-        training: whether elements are set to 0; if not, the input is returned.
+        training: whether elements are set to 0; if not, as for ``p`` = 0, the input itself is returned.
         inplace: whether the result is written into the input.
 
     Raises:
@@ -49,7 +49,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Return softmax(scale*query @ key.mT + attn_mask) @ value, with each weight set to 0 with probability ``dropout_p``.
 
-    The other parameters are those of the function in ``ops.layers``; ``enable_gqa`` shares keys and values between heads.
+    The shapes are (..., L, E), (..., S, E) and (..., S, V).  A mask of booleans excludes pairs that are false, and ``is_causal``
+    excludes keys after the query.  ``scale`` is 1/sqrt(E) if left out.  ``enable_gqa`` shares keys and values between heads.
     """
     if not dropout_p:
         return _attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)  # type: ignore[no-any-return]

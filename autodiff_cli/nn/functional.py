@@ -44,7 +44,7 @@ prelu = _with(_layer_rules.prelu, "input weight")
 
 
 def _with_implicit_dimension(function: _Any) -> _Any:
-    """Return a function along ``dim`` with PyTorch's parameters: ``dim`` may be left out, which gives a warning."""
+    """Return ``function(x, dim)`` with PyTorch's parameters: without ``dim`` it warns, and takes 0 or 1 by the dimensions of x."""
 
     def call(input: _Any, dim: int | None = None, _stacklevel: int = 3, dtype: _Any = None) -> _Any:
         """Call the function, for an input converted to ``dtype`` if it is given; ``_stacklevel`` is PyTorch's, without effect."""

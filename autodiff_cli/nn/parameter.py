@@ -29,7 +29,7 @@ class Parameter(metaclass=_Parameters):
         DtypeError: if the elements of a parameter that requires grad are not floating-point numbers.
     """
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # a parameter has the attributes of a tensor
 
         def __getattr__(self, name: str) -> object: ...
 

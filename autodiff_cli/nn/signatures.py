@@ -26,6 +26,8 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
         parameters: the parameters of PyTorch's function in order, separated by spaces.  The first of them is
             the tensor, passed by position; it is changed if the argument ``inplace`` is true.
         renamed: for parameters that have another name in ``function``, this name.
+
+    The returned function raises ArgumentError for arguments that do not fit ``parameters``, and for deprecated ones.
     """
     names = parameters.split()
 
@@ -38,7 +40,7 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
         tensor = arguments.pop(names[0])
         in_place = arguments.pop("inplace", False)
         options = {renamed.get(name, name): value for name, value in arguments.items()}
-        if in_place and isinstance(tensor, Tensor):
+        if in_place and isinstance(tensor, Tensor):  # ``function`` refuses what is not a tensor
             return change(tensor, lambda old: function(old, **options))
         return function(tensor, **options)
 
@@ -48,7 +50,7 @@ def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -
 
 
 def _arguments_by_name(function: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
-    """Return the arguments of a call of ``function`` by parameter; raise ArgumentError unless they fit: the first is required."""
+    """Return the arguments of a call of ``function`` by name; ArgumentError if one is repeated or unknown, or the first missing."""
     if len(args) > len(names):
         message = f"{function} takes {len(names)} arguments at most, not {len(args)}"
         raise ArgumentError(message, hint=f"they are {', '.join(names)}")

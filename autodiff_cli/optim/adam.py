@@ -30,7 +30,7 @@ class Adam(Optimizer):
         decoupled_weight_decay: whether the parameter is multiplied by ``1 - lr*weight_decay`` instead, as in AdamW.
 
     Raises:
-        ArgumentError: if an option is out of its range.
+        ArgumentError: if an option is negative or nan, or one of ``betas`` is 1 or more.
     """
 
     @checks(lr=RATE, betas=PAIR, eps=NUMBER, weight_decay=NUMBER)
@@ -67,7 +67,8 @@ class Adam(Optimizer):
         """Return the parameter after one step, and change the means in its state; see ``Optimizer.updated``.
 
         The t-th step is ``lr*m/(1 - beta1**t)`` over ``sqrt(v/(1 - beta2**t)) + eps``, for the mean m of the gradients and the
-        mean v of their squares: both start at 0, and are divided by the sum of their weights so far.
+        mean v of their squares: both start at 0, and are divided by the sum of their weights so far.  ``amsgrad`` takes the
+        largest v so far.  Weight decay comes first.
         """
         if not state:  # the first step
             state["step"] = new_tensor(0.0)
@@ -82,8 +83,8 @@ class Adam(Optimizer):
         square = state["exp_avg_sq"] = state["exp_avg_sq"] * beta2 + grad * grad * (1 - beta2)
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
-        root = sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
-        result: Tensor = tensor - mean / root * (lr / (1 - beta1**step))
+        denominator = sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
+        result: Tensor = tensor - mean / denominator * (lr / (1 - beta1**step))
         return result
 
 

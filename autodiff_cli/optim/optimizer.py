@@ -34,7 +34,7 @@ class Optimizer:
         defaults: the options of groups that do not give them.
 
     Raises:
-        ArgumentError: if the parameters are missing, or a parameter is not a leaf, or occurs twice.
+        ArgumentError: if there are no parameters, and as ``add_param_group``.
     """
 
     @checks(params=PARAMETERS, defaults=VALUES)
@@ -57,7 +57,8 @@ class Optimizer:
         """Add a group of parameters, whose missing options are the defaults; names in pairs with tensors become ``param_names``.
 
         Raises:
-            ArgumentError: if a parameter already belongs to a group, or is not a leaf in a group that is not ``differentiable``.
+            ArgumentError: if the group is not a dictionary with an ordered collection of tensors under ``params``; if a tensor
+                belongs to another group; if it is not a leaf, unless it retains its gradient or the group is ``differentiable``.
         """
         if not isinstance(param_group, dict):
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
@@ -71,7 +72,7 @@ class Optimizer:
         self.param_groups.append(group)
 
     def _check_tensors(self, tensors: list[Any], differentiable: bool) -> None:
-        """Check the parameters of a new group: no other group has them, and they are leaves unless steps are differentiable."""
+        """Raise ArgumentError unless the parameters of a new group are tensors that may be optimized, see ``add_param_group``."""
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise ArgumentError(f"optimizer can only optimize Tensors, but one of the params is {type_name(tensor)}")
@@ -82,7 +83,7 @@ class Optimizer:
             raise ArgumentError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset the gradients of all parameters: to ``None``, or to zeros."""
+        """Reset the gradients of all parameters to ``None``, or to zeros without ``set_to_none``; ``None`` stays ``None``."""
         for group in self.param_groups:
             for tensor in group["params"]:
                 if tensor.grad is not None:
@@ -107,7 +108,7 @@ class Optimizer:
         return loss
 
     def _change_parameters(self, group: Group) -> None:
-        """Copy the new values into the parameters of a group that have a gradient."""
+        """Copy new values into the parameters of a group that have a gradient; ``maximize`` reverses the gradient."""
         for tensor in group["params"]:
             if tensor.grad is not None:
                 grad = -tensor.grad if group.get("maximize") else tensor.grad

@@ -24,7 +24,7 @@ class SGD(Optimizer):
         differentiable: whether the step is recorded.
 
     Raises:
-        ArgumentError: if an option is negative, or ``nesterov`` is used without momentum or with dampening.
+        ArgumentError: if the rate, momentum or decay is negative, or ``nesterov`` is used without momentum or with dampening.
     """
 
     @checks(lr=RATE, momentum=NUMBER, dampening=NUMBER, weight_decay=NUMBER)
@@ -55,16 +55,16 @@ class SGD(Optimizer):
         super().__init__(params, options)
 
     def updated(self, tensor: Tensor, grad: Tensor, state: State, group: Group) -> Tensor:
-        """Return the parameter after one step; with momentum, keep ``v`` as ``momentum_buffer``; see ``Optimizer.updated``."""
+        """Return the parameter after one step, see the class; with momentum, keep ``v`` in the state as ``momentum_buffer``."""
         if group["weight_decay"]:
             grad = grad + tensor * group["weight_decay"]
-        momentum = group["momentum"]
+        step, momentum = grad, group["momentum"]
         if momentum:
             if "momentum_buffer" in state:
                 velocity = state["momentum_buffer"] * momentum + grad * (1 - group["dampening"])
             else:  # the first step
                 velocity = grad.clone()
             state["momentum_buffer"] = velocity
-            grad = grad + velocity * momentum if group["nesterov"] else velocity
-        result: Tensor = tensor - grad * group["lr"]
+            step = grad + velocity * momentum if group["nesterov"] else velocity
+        result: Tensor = tensor - step * group["lr"]
         return result

@@ -6,7 +6,7 @@ more time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -68,13 +68,13 @@ def checkpoint(
         with nullcontext() if state is None else _random_state(state):
             function(*inputs, **kwargs)
 
-    with Region(recompute, args, early_stop, determinism_check == "default").first_call():
+    with Region(recompute, args, early_stop, compares=determinism_check == "default").first_call():
         return function(*args, **kwargs)
 
 
 @contextmanager
 def _random_state(state: Tensor) -> Iterator[None]:
-    """Return a ``with`` block in which the default generator starts from another state."""
+    """Return a ``with`` block in which the default generator has another state; at its end, it has its former state again."""
     outside = get_rng_state()
     set_rng_state(state)
     try:
@@ -84,20 +84,20 @@ def _random_state(state: Tensor) -> Iterator[None]:
 
 
 def checkpoint_sequential(
-    functions: Sequence[Step] | Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True
+    functions: Iterable[Step], segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True
 ) -> Any:
     """Call functions in sequence, with a checkpoint for each segment except the last, which also gets the remainder.
 
     Args:
         functions: the functions; each takes the result of the previous function.
-        segments: the number of segments, at most that of the functions.
+        segments: the number of segments, from 1 to the number of functions.
         input: the argument of the first function.
-        use_reentrant: see ``checkpoint``.
+        use_reentrant: accepted for compatibility with PyTorch, without effect.
         preserve_rng_state: see ``checkpoint``.
     """
     steps: list[Step] = list(functions)
-    length = len(steps) // segments
-    last = length * (segments - 1)  # where the last segment starts
+    length = len(steps) // segments  # of each segment but the last
+    last = length * (segments - 1)  # the position of the first function of the last segment
     for first in range(0, last, length):
         segment = steps[first : first + length]
         input = checkpoint(_run_steps, segment, input, preserve_rng_state=preserve_rng_state)

@@ -68,7 +68,7 @@ class Region:
 
     @contextmanager
     def first_call(self) -> Iterator[None]:
-        """Return a ``with`` block for the first call of the function."""
+        """Return a ``with`` block for the first call of the function, in which each tensor that a node saves becomes a slot."""
         with saved_tensors_hooks(self._pack, self._unpack):
             yield
         self._ended = True
@@ -81,7 +81,7 @@ class Region:
         return slot
 
     def _unpack(self, slot: Slot) -> Tensor:
-        """Return the tensor of a slot, and drop it; the first read in a backward pass recomputes all slots for this pass."""
+        """Return the tensor of a slot, which can be read once in a backward pass; the first read of any slot recomputes all."""
         running: Any = current_pass.get() or _OutsidePass()  # a new object: a read outside of a pass recomputes each time
         if running not in self._done:
             self._recompute_slots(running)
@@ -98,7 +98,7 @@ class Region:
     def _recompute_slots(self, running: object) -> None:
         """Call the function again, and store the tensors that it saves in the slots, for the pass ``running`` alone."""
         args = [arg.unpack() if isinstance(arg, SavedInput) else arg for arg in self._args]
-        numbers = itertools.count()
+        numbers = itertools.count()  # of the tensors that the second call saves
 
         def pack(tensor: Tensor) -> Tensor:
             """Store the next tensor that the function saves, without its history, which leads to the second call."""
@@ -109,16 +109,16 @@ class Region:
         try:
             with saved_tensors_hooks(pack, lambda packed: packed), enable_grad():
                 self._recompute(*args)
-        except _AllRecomputed:
+        except _AllRecomputed:  # ``_store`` ended the call, because it has stored the last tensor
             pass
         self._done.add(running)
-        self._check_recomputed(running, count=next(numbers))
+        self._check_recomputed(running, count=next(numbers))  # the next number is the count of those before
 
     def _store(self, number: int, value: Tensor, running: object) -> None:
         """Store a recomputed tensor in the slot of this number, from 0, for the pass ``running``.
 
-        The last one ends the second call by ``_AllRecomputed``, with ``early_stop``.  More tensors are refused if the first call
-        has ended.
+        With ``early_stop``, the tensor of the last slot ends the second call, by raising ``_AllRecomputed``.  A tensor after it is
+        dropped if the first call is still running; otherwise it raises CheckpointError.
         """
         if number >= len(self._slots):
             if self._ended:
@@ -136,8 +136,8 @@ class Region:
             raise _AllRecomputed
 
     def _check_recomputed(self, running: object, count: int) -> None:
-        """Check the ``count`` tensors that ``running`` recomputed against those of the first call, unless that had not ended."""
-        if self._is_partial:
+        """Raise CheckpointError if ``count``, or a tensor recomputed for the pass ``running``, differs from the first call."""
+        if self._is_partial:  # the first call has not saved all of its tensors yet
             return
         if count != len(self._slots):
             raise CheckpointError(

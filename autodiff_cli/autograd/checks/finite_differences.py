@@ -17,7 +17,7 @@ from autodiff_cli.errors import InvalidCheck
 
 @contextmanager
 def temporarily_shifted(argument: Tensor, step: float, element: int) -> Iterator[None]:
-    """Return a context in which one element of a tensor, counted in the flattened tensor, is increased by ``step``."""
+    """Return a context in which a tensor has another array, with ``step`` added to the element of this flat number."""
     original = argument._data
     values = np.array(original, order="C")  # so that reshape makes no copy
     values.reshape(-1)[element] += step
@@ -29,21 +29,21 @@ def temporarily_shifted(argument: Tensor, step: float, element: int) -> Iterator
 
 
 def _central_differences(function: Callable[[], Sequence[Tensor]], argument: Tensor, eps: float, element: int) -> list[Array]:
-    """Return the central difference of each output, whose shape and type must not change, for steps of an element by ``eps``."""
+    """Return (f(x + eps) - f(x - eps))/(2*eps) of each output for one element x; InvalidCheck if a shape or type changes."""
     with temporarily_shifted(argument, -eps, element):
         before: list[Any] = [output._data for output in function()]
     with temporarily_shifted(argument, eps, element):
         after: list[Any] = [output._data for output in function()]
     index = tuple(map(int, np.unravel_index(element, argument.shape)))
-    change = f"when inputs are perturbed on index {index} by {eps}, but got:"
+    context = f"when inputs are perturbed on index {index} by {eps}, but got:"
     differences = []
     for low, high in zip(before, after, strict=True):
         if low.shape != high.shape:
             shapes = f"{Size(low.shape)} and {Size(high.shape)}"
-            raise InvalidCheck(f"Expected `func` to return outputs with the same shape {change} shapes {shapes}.")
+            raise InvalidCheck(f"Expected `func` to return outputs with the same shape {context} shapes {shapes}.")
         if low.dtype != high.dtype:
             types = f"{tensor_on(low).dtype} and {tensor_on(high).dtype}"
-            raise InvalidCheck(f"Expected `func` to return outputs with the same dtype {change} dtypes {types}.")
+            raise InvalidCheck(f"Expected `func` to return outputs with the same dtype {context} dtypes {types}.")
         differences.append((np.asarray(high, np.float64) - np.asarray(low, np.float64)) / (2 * eps))
     return differences
 
@@ -54,7 +54,7 @@ def numeric_jacobians(function: Callable[[], Sequence[Tensor]], argument: Tensor
     if not rows:  # an argument without elements
         return [np.zeros((0, output.numel())) for output in function()]
     rows_by_output = zip(*rows, strict=True)
-    return [np.array([np.ravel(row) for row in its_rows]) for its_rows in rows_by_output]
+    return [np.array([np.ravel(row) for row in output_rows]) for output_rows in rows_by_output]
 
 
 def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
@@ -67,7 +67,7 @@ def analytic_jacobian(output: Tensor, argument: Tensor) -> Array:
 
 
 def mismatch(output: int, argument: int, numeric: Array, analytic: Array, forward: bool = False) -> str:
-    """Return PyTorch's message for two Jacobians that differ; ``output`` and ``argument`` are their numbers, from 0."""
+    """Return PyTorch's message for two Jacobians that differ; ``output`` and ``argument`` are numbers from 0."""
     mode = "computed with forward mode " if forward else ""
     return (
         f"Jacobian {mode}mismatch for output {output} with respect to input {argument},\n"

@@ -61,14 +61,15 @@ def gradcheck(
         atol, rtol: the absolute and the relative tolerance, combined as ``atol + rtol*abs(numerical)``.
         raise_exception: whether to raise an error instead of returning False.
         nondet_tol: the tolerance for the difference between two backward passes.
-        check_grad_dtypes: whether to check the types of gradients.
+        check_grad_dtypes: whether the tangents of forward mode must have the types of the outputs.
         check_forward_ad, check_backward_ad: the modes that are checked.
         check_undefined_grad, check_batched_grad, fast_mode, masked: accepted for compatibility with PyTorch; all elements of the
             Jacobian are compared.
 
     Raises:
-        GradcheckError: if the derivatives differ; the message contains both Jacobians.
+        GradcheckError: if the derivatives differ (the message contains both Jacobians), or two backward passes do.
         ArgumentError: if no input requires grad.
+        GraphError: if elements of an input share memory.
         InvalidCheck: if the outputs for neighbouring inputs differ in shape or type, or no mode is checked.
     """
     if not (check_forward_ad or check_backward_ad):
@@ -109,12 +110,13 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise InvalidCheck("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     arguments = arguments_of(inputs)
+    # A start of the backward pass for each output that requires grad.
     cotangents = _random_cotangents(outputs_of(func(*arguments))) if grad_outputs is None else arguments_of(grad_outputs)
     count = len(arguments)
     is_variable = [isinstance(value, Tensor) and value.requires_grad for value in (*arguments, *cotangents)]
 
     def gradient(*values: Any) -> tuple[Tensor, ...]:
-        """Return the gradients of the outputs as a function of the arguments, then the cotangents, without unused arguments."""
+        """Return the gradients with respect to the used arguments; ``values`` are the arguments, followed by the cotangents."""
         for i, value in enumerate(values):
             if is_variable[i]:  # forward mode has detached it
                 value.requires_grad_()
@@ -157,7 +159,7 @@ class DerivativeCheck:
         self.outputs = [o for o in self.all_outputs if o.requires_grad]
 
     def _check_arguments(self) -> None:
-        """Warn of arguments that are not float64; refuse elements that share memory, and arguments of which none is checked."""
+        """Warn of arguments that are not float64; raise an error if elements share memory, or no argument requires grad."""
         for i, argument in enumerate(self.arguments):
             if isinstance(argument, Tensor) and argument.requires_grad:
                 if argument._data.dtype != np.float64:
@@ -171,15 +173,15 @@ class DerivativeCheck:
 
     def numeric(self, argument: Tensor) -> list[Array]:
         """Return the numerical Jacobian of each output that requires grad, or of each output if none does."""
-        blocks = numeric_jacobians(self.call, argument, self.eps)
-        return [b for b, o in zip(blocks, self.all_outputs, strict=True) if o.requires_grad or not self.outputs]
+        jacobians = zip(numeric_jacobians(self.call, argument, self.eps), self.all_outputs, strict=True)
+        return [jacobian for jacobian, output in jacobians if output.requires_grad or not self.outputs]
 
     def call(self) -> list[Tensor]:
         """Return the outputs for the current values of the arguments."""
         return outputs_of(self.func(*self.arguments))
 
     def compare_jacobians(self, forward: bool) -> None:
-        """Raise GradcheckError if Jacobians by forward or reverse mode, 0 without recorded outputs, differ from differences."""
+        """Raise GradcheckError if a Jacobian differs from finite differences; without recorded outputs, it is 0."""
         numeric = [self.numeric(argument) for argument in self.checked]  # by argument, then by output
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):
@@ -194,7 +196,7 @@ class DerivativeCheck:
                     raise GradcheckError(mismatch(i, j, numerical, analytic, forward))
 
     def _reproduced_jacobian(self, output: Tensor, argument: Tensor) -> Array:
-        """Return the Jacobian of an output by reverse mode; raise GradcheckError if a second pass differs by ``nondet_tol``."""
+        """Return a Jacobian by reverse mode; raise GradcheckError if a second pass differs by more than ``nondet_tol``."""
         analytic = analytic_jacobian(output, argument)
         again = analytic_jacobian(output, argument)
         if np.any(np.abs(analytic - again) > self.nondet_tol):
@@ -211,7 +213,7 @@ class DerivativeCheck:
         return jacobians
 
     def _tangents(self, argument: Tensor, direction: Any) -> list[Tensor]:
-        """Return the tangents of the recorded outputs if one argument has the tangent ``direction``, and the others have 0."""
+        """Return the tangents of the recorded outputs, 0 without one; ``argument`` has the tangent ``direction``, others 0."""
         with dual_level():
             values = [_with_tangent(value, direction if value is argument else 0.0) for value in self.arguments]
             tangents = []
@@ -235,7 +237,7 @@ class DerivativeCheck:
 
 
 def _with_tangent(value: Any, tangent: Array | float) -> Any:
-    """Return a checked argument as a dual tensor with a tangent, one number for all elements; any other argument unchanged."""
+    """Return a checked argument as a dual tensor; a number as ``tangent`` is that of all elements.  Return others unchanged."""
     if not isinstance(value, Tensor) or not value.requires_grad:
         return value
     tangents = np.full(value.shape, tangent, value._data.dtype)
@@ -243,7 +245,7 @@ def _with_tangent(value: Any, tangent: Array | float) -> Any:
 
 
 def _repeats_elements(data: Array) -> bool:
-    """Return whether an array has a dimension whose elements are all the same memory."""
+    """Return whether all elements along a dimension of an array, of length 2 or more, are in the same memory."""
     lengths = zip(getattr(data, "strides", ()), data.shape, strict=False)  # a NumPy scalar does not have strides
     return data.size > 0 and any(stride == 0 and length > 1 for stride, length in lengths)
 
