@@ -60,7 +60,7 @@ class FunctionNode(Node):
         """Save input tensors or output tensors of this function for ``backward``.
 
         Raises:
-            DtypeError: if an argument is not a tensor; set other values as attributes.
+            DtypeError: if an argument is neither a tensor nor ``None``; set other values as attributes.
         """
         for i, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Tensor):
@@ -74,7 +74,7 @@ class FunctionNode(Node):
         """Save tensors for ``jvp``, where they are ``ctx.saved_tensors``.
 
         Raises:
-            ArgumentError: if an argument is not a tensor.
+            ArgumentError: if an argument is neither a tensor nor ``None``.
         """
         if not all(tensor is None or isinstance(tensor, Tensor) for tensor in tensors):
             raise ArgumentError(
@@ -122,13 +122,16 @@ class FunctionNode(Node):
         self.check_saved()
         tensors = []
         for entry, (_, edge) in zip(self._saved, self.saved_slots, strict=True):
-            is_packed = hasattr(entry, "unpack")  # by a hook for saved tensors
+            is_packed = hasattr(entry, "unpack")  # by a hook for saved tensors; ``recorded`` adds the history
             tensors.append(entry.unpack(self) if is_packed else recorded(self, entry, edge))
         return tuple(tensors)
 
     def seal(self, outputs: Sequence[Output]) -> None:
-        """Complete the node after ``forward``: the values that it saves, the numbers of their edges, and packing by hooks."""
-        self._saved = _outputs_as_arrays(self._saved, outputs)
+        """Complete the node after ``forward``, whose results are ``outputs``; raise GraphError if it saves an inference tensor.
+
+        The saved values get their final form, packed if hooks are in effect, and ``saved_slots`` the numbers of their edges.
+        """
+        self._saved = _with_saved_outputs(self._saved, outputs)
         self._sealed = True
         if inference_used[0]:
             refuse_inference(self)
@@ -137,6 +140,7 @@ class FunctionNode(Node):
             from autodiff_cli.autograd.saved.packing import pack_saved
 
             pack_saved(self)
+        # After the packing: the node does not keep an output that a hook has packed.
         self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
 
     def _edge_number(self, entry: Tensor | SavedOutput | None) -> int:
@@ -155,7 +159,7 @@ class FunctionNode(Node):
         return self._run(grad)
 
     def _run(self, grad: Cotangent) -> list[Tensor | None]:
-        """Call ``backward`` with the gradients of the outputs, and return the gradients of the arguments after checks."""
+        """Call ``backward``, and return the gradients of the arguments; raise GraphError if it returns too many or too few."""
         result = self._function._backward()(self, *self._output_gradients(grad))
         parts = list(result) if isinstance(result, tuple) else [result]
         # A surplus ``None`` at the end is ignored, as in PyTorch.
@@ -171,7 +175,8 @@ class FunctionNode(Node):
     def _output_gradients(self, grad: Cotangent) -> list[Tensor | None]:
         """Return the gradient of each output as a tensor; for an undefined one, zeros or ``None``, as the function has set."""
         tensors: list[Tensor | None] = []
-        for i, gradient in enumerate([grad] if self._outputs == 1 else grad):
+        gradients = [grad] if self._outputs == 1 else grad  # a list for several outputs
+        for i, gradient in enumerate(gradients):
             if gradient is not None:
                 tensors.append(as_tensor(gradient))
                 continue
@@ -181,7 +186,7 @@ class FunctionNode(Node):
         return tensors
 
     def _checked_gradient(self, index: int, part: Tensor | None) -> Tensor | None:
-        """Return the gradient of argument ``index`` after checks; ``None`` if there is none, or the argument does not need it."""
+        """Return the gradient ``part`` of an argument, ``None`` if it does not need one; refuse another type or shape."""
         if part is None:
             return None
         if not isinstance(part, Tensor):
@@ -197,7 +202,8 @@ class FunctionNode(Node):
         edge = self._edges[index]
         if edge is None:
             return None
-        shape, _ = edge[0].output_type(edge[1])
+        node, output = edge
+        shape, _ = node.output_type(output)
         if part.shape != shape and not _sums_to(part.shape, shape):
             raise ShapeError(
                 f"Function {self.name()} returned an invalid gradient at index {index} - got {list(part.shape)} "
@@ -210,9 +216,9 @@ class FunctionNode(Node):
             self._saved = None
 
 
-def _outputs_as_arrays(saved: Sequence[Tensor | None], outputs: Sequence[Output]) -> tuple[Tensor | SavedOutput | None, ...]:
-    """Return saved values with the outputs among them as arrays, because a tensor would form a reference cycle with its node."""
-    # By identity, the number of each output among the results, ``None`` for an output that is not differentiable.
+def _with_saved_outputs(saved: Sequence[Tensor | None], outputs: Sequence[Output]) -> tuple[Tensor | SavedOutput | None, ...]:
+    """Return saved values, with a ``SavedOutput`` for each output: its tensor would form a reference cycle with the node."""
+    # By ``id``, the number of each output among the results, ``None`` for an output that is not differentiable.
     numbers = {id(value): None if value._edge is None else i for i, value in enumerate(outputs) if isinstance(value, Tensor)}
     return tuple(
         SavedOutput(entry._data, numbers[id(entry)]) if entry is not None and id(entry) in numbers else entry for entry in saved

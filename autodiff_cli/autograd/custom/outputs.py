@@ -51,7 +51,7 @@ class Outputs:
         self.saved_by_setup = node._saved if without_ctx else ()
 
     def completed(self) -> list[Output]:
-        """Return the outputs with their histories; raise GraphError if ``forward`` changed a tensor that it must not change."""
+        """Complete the node, and return the outputs with their histories; raise GraphError if ``mark_dirty`` was used wrongly."""
         node = self.node
         for tensor in node._dirty:
             mark_changed(tensor)
@@ -68,7 +68,7 @@ class Outputs:
         return results
 
     def _completed_tensor(self, value: Tensor, number: int) -> Tensor:
-        """Return the output ``number`` with its history; if it is a view, refuse later in-place changes, except of an input."""
+        """Return the output ``number`` with its history; ``View.created`` of a view is why it cannot be changed later."""
         differentiable = self.node._differentiable
         result = self._with_history(value, number) if differentiable[number] else self._without_history(value)
         view = _view_of(result)
@@ -87,7 +87,7 @@ class Outputs:
         )
 
     def _without_history(self, value: Tensor) -> Tensor:
-        """Return a result that is not differentiable, without a history; an unchanged input, which keeps its own, is replaced."""
+        """Return a result that is not differentiable, without a history; for an input, whose history stays, it is a view."""
         is_input = _is_one_of(value, self.args)
         is_changed = _is_one_of(value, self.node._dirty)
         if value._requires_grad and is_input:
@@ -101,7 +101,7 @@ class Outputs:
         is_input = _is_one_of(value, self.args)
         if _is_one_of(value, self.node._dirty):
             self._check_dirty(value, is_input)
-            rebase_history(value, tensor_on(value._data, (self.node, number)))  # and derive those of its views
+            rebase_history(value, tensor_on(value._data, (self.node, number)))  # also of its views
             return value
         output = self._alias(value) if is_input else value
         output._edge, output._requires_grad = (self.node, number), True
@@ -115,13 +115,13 @@ class Outputs:
             return reshaped(value, value.shape)  # type: ignore[no-any-return]
 
     def _check_dirty(self, tensor: Tensor, is_input: bool) -> None:
-        """Refuse a tensor that ``forward`` must not change in place, and warn of one that is neither an input nor a view."""
+        """Raise GraphError if ``forward`` must not change a tensor in place; warn if it is neither an input nor a view."""
         view = _view_of(tensor)
         if not is_input:
             if view is not None:
                 raise GraphError(NOT_AN_INPUT)
             warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=7)  # the caller of apply
-        check_recorded(tensor, view, "has been")
+        check_recorded(tensor, view, tense="has been")
         if view is not None and len(self.outputs) > 1:
             raise GraphError(SEVERAL)
 

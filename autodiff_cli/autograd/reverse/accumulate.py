@@ -22,7 +22,7 @@ def as_tensor(value: Cotangent) -> Tensor:
 
 
 def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
-    """Add a gradient to ``leaf.grad``; the addition is in place without ``create_graph``, as in PyTorch.
+    """Add a gradient to ``leaf.grad``: in place, or with ``create_graph`` as a new tensor with a history, as in PyTorch.
 
     A leaf that does not require grad any more is left out.
     """
@@ -37,12 +37,12 @@ def accumulate(leaf: Tensor, gradient: Cotangent, create_graph: bool) -> None:
         if before is None:  # a copy, because the same array may have reached another leaf
             extra.grad = tensor_on(gradient.copy() if isinstance(gradient, np.ndarray) else gradient)
             return
-        if inference_used[0]:
+        if inference_used[0]:  # some tensor was made in inference mode
             check_changeable(before)
         mark_changed(before)
         if isinstance(before._data, np.ndarray):
             np.add(before._data, gradient, out=before._data)
-        else:
+        else:  # a NumPy scalar, which cannot change
             before._data = before._data + gradient
 
 

@@ -72,7 +72,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """Switch anomaly mode, for all threads."""
+    """Switch anomaly mode on or off, for all threads; with ``check_nan``, a node that returns nan is then an error."""
     if mode and not _State.enabled:
         node_observers.append(_store_place)
     if _State.enabled and not mode:
@@ -104,7 +104,7 @@ class detect_anomaly(set_detect_anomaly):
     """Anomaly mode in a ``with`` block; see ``set_detect_anomaly``."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(is_anomaly_enabled(), is_anomaly_check_nan_enabled())
+        super().__init__(is_anomaly_enabled(), is_anomaly_check_nan_enabled())  # changes nothing until the block
         self.check_nan = check_nan
         warnings.warn(ENABLED, stacklevel=2)
 
@@ -154,10 +154,10 @@ def check_nan(node: Node, parts: Sequence[Cotangent | None]) -> None:
 
 
 def _explain_failure(node: Node, error: BaseException) -> None:
-    """Tell the forward place of a node whose backward pass failed: in the error, or in a warning with the Python stack."""
+    """Tell the forward place of a node whose backward pass failed: a ``SourcePlace`` in the error, a Python stack in a warning."""
     place = node.metadata.get("traceback_")
     if isinstance(place, SourcePlace):
-        if isinstance(error, AutodiffError):
+        if isinstance(error, AutodiffError):  # other errors do not show a place
             error.at(place.span, place.source)
             error.path = error.path or place.path
         return

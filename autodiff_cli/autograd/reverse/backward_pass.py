@@ -97,6 +97,7 @@ class BackwardPass:
     def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
         """Run all nodes from these edges, each with a cotangent, then the leaves, and return the captured cotangents."""
         edges, parts = [edge for edge, _ in cotangents], [part for _, part in cotangents]
+        # Anomaly mode is an observer of nodes: without observers, its module is not needed.
         anomaly = named("autodiff_cli.autograd.reverse.anomaly") if node_observers else None
         if anomaly is not None and anomaly.is_anomaly_enabled():
             anomaly.run_explained(lambda: self._run_nodes(edges, parts, anomaly))
@@ -144,7 +145,7 @@ class BackwardPass:
                     continue
                 array = part._data if type(part) is Tensor else part
                 if array.shape != target._shape or array.dtype is not target._dtype:
-                    if target._outputs != 1:  # its shape is a tuple of shapes
+                    if target._outputs != 1:  # its ``_shape``, one shape for each output, is not equal to one shape
                         self._accumulate_output(target, edge[1], part)
                         continue
                     part = fit(part, target._shape, target._dtype)
@@ -153,7 +154,7 @@ class BackwardPass:
                     pending[target] = part if pending[target] is None else pending.pop(target) + part
                     continue
                 pending[target] = part
-                if target.sequence_nr:
+                if target.sequence_nr:  # 0 for a leaf
                     heappush(heap, (-target.sequence_nr, target))
                 else:
                     self.leaves.append(target)
@@ -171,7 +172,10 @@ class BackwardPass:
                     node.release()
 
     def _run_special_node(self, node: Node, cotangent: Cotangent | None, anomaly: Any) -> Sequence[Cotangent | None]:
-        """Run a node with its hooks, masks, observers and checks, and return its contributions; none if it is only captured."""
+        """Run a node with its hooks, masks, observers and checks, and return its contributions, ``()`` if it is only captured.
+
+        A ``cotangent`` of ``None`` is undefined; ``anomaly`` is that of ``_run_nodes``.
+        """
         hooks, needed, create_graph = node._hooks, self.needed, self.create_graph
         if anomaly is not None:
             anomaly.running_node.set(node)
@@ -200,7 +204,7 @@ class BackwardPass:
         return parts
 
     def _apply_masked(self, node: Node, cotangent: Cotangent) -> tuple[Sequence[Cotangent | None], Sequence[Mask | None] | None]:
-        """Return the contributions of a node, which the observer sees, and their masks; ``None`` if none of them is masked."""
+        """Run a node, call the observer, and return the contributions and their masks; ``None`` if none of them is masked."""
         needed, masks = self.needed, None
         parts = node.apply_recorded(cotangent, needed) if self.create_graph else node.apply(cotangent, needed)
         mask = self.masks.pop(node, None)
@@ -211,7 +215,7 @@ class BackwardPass:
         return parts, masks
 
     def _apply_undefined(self, node: Node) -> Sequence[Cotangent | None]:
-        """Return the contributions of a node whose outputs do not have a gradient, all ``None`` unless it runs without one."""
+        """Return the contributions of a node whose outputs have no gradient: ``None``, unless the node ``runs_undefined``."""
         if not node.runs_undefined:
             return (None,) * len(node._edges)
         grads = None if node._outputs == 1 else [None] * node._outputs
@@ -221,17 +225,17 @@ class BackwardPass:
         """Schedule a node that an undefined gradient leads to, with the cotangent ``None``, unless it is pending or not needed."""
         if target not in self.pending and (self.needed is None or target in self.needed):
             self.pending[target] = None
-            if target.sequence_nr:
+            if target.sequence_nr:  # 0 for a leaf
                 heappush(self.heap, (-target.sequence_nr, target))
             else:
                 self.leaves.append(target)
 
     def _accumulate_output(self, node: Node, output: int, part: Cotangent) -> None:
-        """Add a contribution to the cotangent of one of several outputs, which is an entry of a list."""
+        """Add a contribution to the cotangent of one output of several, whose cotangents are a list in ``pending``."""
         part = fit(part, *node.output_type(output))
         self._schedule_undefined(node)  # with ``None`` in place of the list
         cotangents = self.pending[node]
-        if cotangents is None:
+        if cotangents is None:  # the first contribution
             cotangents = self.pending[node] = [None] * node._outputs
         cotangents[output] = part if cotangents[output] is None else cotangents[output] + part
 
@@ -261,7 +265,10 @@ class BackwardPass:
                 self.captured[edge] = value
 
     def _store_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
-        """Store the masks of the contributions of a node (``None``: not masked); several to one node are intersected."""
+        """Store the masks of the contributions of a node, ``None`` if not masked, before they are added to ``pending``.
+
+        A node that gets several contributions has the intersection of their masks, and no mask if one of them has none.
+        """
         reached = set()
         for edge, part, mask in zip(node._edges, parts, masks or (None,) * len(parts), strict=False):
             if edge is None or part is None:
@@ -308,7 +315,7 @@ def run_backward(
 
 
 def _visit_of(node: Node, cotangent: Cotangent, parts: Sequence[Cotangent | None]) -> Visit:
-    """Return what observers see of a node that ran."""
+    """Return what observers see of a node that ran: tensors, or ``None`` for an undefined gradient."""
     grads = [cotangent] if node._outputs == 1 else cotangent
     gradients, contributions = ([None if v is None else as_tensor(v) for v in values] for values in (grads, parts))
     return Visit(node, gradients, contributions)
@@ -346,7 +353,7 @@ def nodes_towards(starts: Iterable[Node], targets: Iterable[Edge]) -> set[Node]:
     oldest = min(map(_age, ends), default=0)
     nodes = {node for node in starts if node.sequence_nr >= oldest}
     reached = list(nodes)
-    for node in reached:
+    for node in reached:  # which grows in the loop
         for edge in node._edges:
             # The inputs of a node are older than the node: no path leads from a node older than all targets to a target.
             if edge is not None and (below := edge[0]) not in nodes and below.sequence_nr >= oldest:

@@ -41,7 +41,7 @@ def run_prehooks(node: Node, hooks: NodeHooks, cotangent: Cotangent | None, crea
 
 
 def run_posthooks(node: Node, parts: Cotangents, cotangent: Cotangent | None, create_graph: bool) -> Cotangents:
-    """Run the posthooks of a node, and return the new contributions to its inputs."""
+    """Run the posthooks of a node, and return the new contributions in place of ``parts``; ``cotangent`` is that of its output."""
     assert node._hooks is not None
     outputs = tuple(map(_tensor_or_none, _output_cotangents(node, cotangent)))
     for hook in list(node._hooks.after.values()):
@@ -57,7 +57,7 @@ def run_leaf_hooks(leaf: Tensor, gradient: Cotangent | None, create_graph: bool)
 
 
 def run_accumulated_hooks(leaf: Tensor) -> None:
-    """Run the hooks that follow the accumulation of the gradient of a leaf."""
+    """Run the hooks that follow the accumulation of the gradient of a leaf; raise an error if one returns another value."""
     for hook in list((leaf.extra().after or {}).values()):
         result = hook(leaf)
         if result is None or result is leaf:
@@ -87,7 +87,10 @@ def _tensor_or_none(cotangent: Cotangent | None) -> Tensor | None:
 
 
 def _checked_replacement(hook: Hook, before: Cotangent | None, result: Any, create_graph: bool) -> Cotangent | None:
-    """Return what a hook makes of a cotangent: its result after checks, or the cotangent if the result is ``None``."""
+    """Return the ``result`` of a hook, or the cotangent if it is ``None``; refuse another type or shape.
+
+    With ``create_graph``, the cotangent is a tensor, otherwise an array.
+    """
     if result is None:
         return before
     if not isinstance(result, Tensor):

@@ -51,8 +51,8 @@ class SavedValue:
             is_size = self.name.endswith(_SIZES)
             return f"{self.name} = {self.value}" if is_shown and not is_size else ""
         shape_or_dtype = list(self.shape) if self.shape else self.dtype  # all 0-d tensors have the same shape
-        what = f"{mark}{self.tensor}{mark}" if self.tensor else shape_or_dtype
-        return f"{self.name} = {what}{' (again)' if self.again else ''}"
+        content = f"{mark}{self.tensor}{mark}" if self.tensor else shape_or_dtype
+        return f"{self.name} = {content}{' (again)' if self.again else ''}"
 
     def to_dict(self) -> dict[str, object]:
         """Return the value for JSON; only a tensor has a shape and, as ``of``, its name."""
@@ -106,6 +106,7 @@ class SavedMemory:
         for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):  # ``slot`` is the name in VJP rules
             if entry is None:  # not needed, because no gradient flows there
                 continue
+            # The slots of a custom function are numbered.
             title = f"saved_tensors[{slot}]" if slot.isdecimal() else saved_name(type(node).__name__, slot)
             arrays = list(_arrays_in(title, entry))
             if not arrays:

@@ -157,15 +157,18 @@ class PackedTensor:
         self._output = output
         self._edge: Edge | None = None
         self._accumulator: weakref.ref[AccumulateGrad] | None = None
-        if tensor._edge is None and tensor._requires_grad:
+        if tensor._edge is None and tensor._requires_grad:  # a leaf
             accumulator: Any = leaf_edge(tensor)[0]
             self._accumulator = weakref.ref(accumulator)
-        elif output is None:
+        elif output is None:  # the edge of an output would refer to its node
             self._edge = tensor._edge
         self.packed = _packed(tensor, pack_hook)
 
     def unpack(self, node: Node | None) -> Tensor:
-        """Return the tensor of the unpack hook with the history of the saved one; ``node`` has saved it, ``None``: no node."""
+        """Return the tensor of the unpack hook, with the history of the saved tensor; ``node`` saved it, unless ``None``.
+
+        Raise DtypeError if the hook does not return a tensor.
+        """
         stack = _stack.get()
         try:
             data = self.unpack_hook(self.packed)
@@ -222,7 +225,7 @@ class PackedNode(Node):
             ) from None
 
     def apply_again(self, grad: Cotangent, needed: Collection[Node] | None) -> Sequence[Cotangent | None]:
-        """Run the VJP rules with the values that the latest ``apply`` has unpacked; unpack again if it was that of another node."""
+        """Run the VJP rules with the values that the latest ``apply`` unpacked; if another node did so since, unpack them again."""
         node, values = _latest.get()
         if node is not self:
             return self.apply(grad, needed)
@@ -255,13 +258,14 @@ def holds_packed(node: Node) -> bool:
 
 
 def pack_saved(node: Node) -> None:
-    """Pack the saved tensors of a node that is being recorded, if hooks are in effect in this thread."""
+    """Pack the saved tensors of a node, which gets the class for packed values, if hooks are in effect in this thread."""
     hooks = hooks_in_effect()
     if hooks is None or not node.saved_slots or isinstance(node, PackedNode):
         return
     entries = []
     for (_, edge), entry in zip(node.saved_slots, node._saved, strict=True):
         tensor = _tensor_at(node, entry, edge)
+        # The number of the output if the tensor is one of the outputs of the node.
         output = tensor._edge[1] if tensor is not None and tensor._edge and tensor._edge[0] is node else None
         entries.append(entry if tensor is None else PackedTensor(tensor, hooks, output))
     if not any(isinstance(entry, PackedTensor) for entry in entries):
