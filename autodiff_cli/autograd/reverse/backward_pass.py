@@ -172,10 +172,7 @@ class BackwardPass:
                     node.release()
 
     def _run_special_node(self, node: Node, cotangent: Cotangent | None, anomaly: Any) -> Sequence[Cotangent | None]:
-        """Run a node with its hooks, masks, observers and checks, and return its contributions, ``()`` if it is only captured.
-
-        A ``cotangent`` of ``None`` is undefined; ``anomaly`` is that of ``_run_nodes``.
-        """
+        """Run a node with its hooks, masks, observers and checks; return its contributions, ``()`` if it is only captured."""
         hooks, needed, create_graph = node._hooks, self.needed, self.create_graph
         if anomaly is not None:
             anomaly.running_node.set(node)

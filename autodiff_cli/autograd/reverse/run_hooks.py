@@ -87,10 +87,7 @@ def _tensor_or_none(cotangent: Cotangent | None) -> Tensor | None:
 
 
 def _checked_replacement(hook: Hook, before: Cotangent | None, result: Any, create_graph: bool) -> Cotangent | None:
-    """Return the ``result`` of a hook, or the cotangent if it is ``None``; refuse another type or shape.
-
-    With ``create_graph``, the cotangent is a tensor, otherwise an array.
-    """
+    """Return the ``result`` of a hook after checks, an array without ``create_graph``; ``before`` if it is ``None``."""
     if result is None:
         return before
     if not isinstance(result, Tensor):

@@ -165,10 +165,7 @@ class PackedTensor:
         self.packed = _packed(tensor, pack_hook)
 
     def unpack(self, node: Node | None) -> Tensor:
-        """Return the tensor of the unpack hook, with the history of the saved tensor; ``node`` saved it, unless ``None``.
-
-        Raise DtypeError if the hook does not return a tensor.
-        """
+        """Return the tensor of the unpack hook with the history of the saved one; ``node`` is ``None`` if no node saved it."""
         stack = _stack.get()
         try:
             data = self.unpack_hook(self.packed)
