@@ -24,7 +24,7 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
 
     Raises:
         GraphError: if no level was entered, or if one of the tensors is already a dual tensor.
-        ArgumentError: if the elements of one of the tensors are not floating-point numbers.
+        DtypeError, ArgumentError: if a value is not a tensor, or its elements are not floating-point numbers.
         ShapeError: if the shapes differ.
     """
     if not _open:
@@ -61,7 +61,7 @@ def unpack_dual(tensor: Tensor) -> UnpackedDualTensor:
     """Return the primal and the tangent of a tensor at the current level.
 
     Args:
-        tensor: a dual tensor, or an ordinary tensor, whose tangent is ``None``.
+        tensor: a dual tensor; the tangent of an ordinary tensor, and of any tensor outside of a level, is ``None``.
     """
     if not isinstance(tensor, Tensor):
         raise DtypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type_name(tensor)}")

@@ -30,7 +30,7 @@ def custom_tangents(
 
     Args:
         function: the function, which was applied.
-        node: its node, which ``jvp`` receives as ``ctx``; unless it says otherwise, ``jvp`` receives 0 in place of ``None``.
+        node: its node, the ``ctx`` of ``jvp``; unless ``set_materialize_grads(False)``, ``jvp`` gets 0 in place of ``None``.
         inputs: the primals of the arguments.
         tangents: the tangents of the arguments; ``None`` for a constant.
         result: the result of the function.
@@ -41,7 +41,7 @@ def custom_tangents(
             zeros_of(primal) if tangent is None and isinstance(primal, Tensor) and primal.is_floating_point() else tangent
             for primal, tangent in zip(inputs, tangents, strict=True)
         ]
-    node._in_jvp = True
+    node._in_jvp = True  # ``ctx.saved_tensors`` are then those of ``save_for_forward``
     try:
         products = function.jvp(node, *arguments)
     finally:
@@ -61,7 +61,7 @@ def custom_tangents(
 
 
 def _check_tangent(node: FunctionNode, i: int, output: Any, tangent: Any) -> None:
-    """Check the tangent that ``jvp`` returned for the i-th result: a tensor of its shape, if the result is differentiable."""
+    """Raise an error unless the i-th tangent that ``jvp`` returned is a tensor, and fits a differentiable result of its shape."""
     if not isinstance(tangent, Tensor):
         raise DtypeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {i}.")
     if not isinstance(output, Tensor) or not output.is_floating_point() or any(output is other for other in node._constant):

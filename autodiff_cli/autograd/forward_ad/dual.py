@@ -69,7 +69,7 @@ class Dual(Tensor):
         return self._forward[2].number  # type: ignore[no-any-return]
 
     def applied(self, primitive: Primitive, args: Sequence[Any]) -> Any:
-        """Return the result of a primitive for arguments with a dual tensor of this level; it is dual if it has a tangent."""
+        """Return the result of a primitive, dual if it has a tangent; after the end of its level, a dual tensor is its primal."""
         level = self._forward[2]
         fast_rule = rule_on_arrays(primitive)
         if fast_rule is not None and level.is_open:
@@ -93,7 +93,7 @@ class Dual(Tensor):
         return dual(out, tangent, level)
 
     def applied_several(self, operation: MultiOutput, args: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of an operation, dual where they are differentiable; ``args`` begin with this tensor."""
+        """Return the results of an operation on this tensor, the first of ``args``; differentiable ones are dual if it is."""
         level = self._forward[2]
         primal, tangent = split(self, level)
         primals = [primal, *args[1:]]
@@ -110,7 +110,7 @@ class Dual(Tensor):
             return function.apply(*[settled(arg) for arg in args], **kwargs)
         pairs = [split(arg, level) for arg in args]
         primals = [primal for primal, _ in pairs]
-        if outermost((primals,)) is not None:
+        if outermost((primals,)) is not None:  # a primal is itself a tensor of a transformation
             raise GraphError(
                 f"{function.__name__}: a custom function cannot be differentiated by several nested transformations",
                 hint="compose the function of other functions",
@@ -128,6 +128,7 @@ class Dual(Tensor):
     ) -> list[Tensor | None]:
         """Return the gradients as ``reverse_mode.grad`` does with these ``options``, if one of its arguments is a dual tensor."""
         level = self._forward[2]
+        # One cotangent, or ``None``, stands for those of all outputs.
         cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
         primals = [primal for primal, _ in (split(x, level) for x in inputs)]
         pairs = gradients([split(y, level) for y in outputs], primals, [parts_of(v, level) for v in cotangents], **options)
@@ -216,7 +217,7 @@ def settled(tensor: Any) -> Any:
 
 def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[list[Any], list[Any], bool]:
     """Return the primals and the tangents of arguments, and whether a differentiable argument has a tangent."""
-    if primitive.of_sequence:
+    if primitive.of_sequence:  # the tangents of the sequence are then one entry, a list
         pairs = [split(arg, level) for arg in args[0]]
         primals: list[Any] = [[primal for primal, _ in pairs], *args[1:]]
         tangents: list[Any] = [tangent for _, tangent in pairs]
@@ -228,7 +229,7 @@ def _unpacked(primitive: Primitive, args: Sequence[Any], level: Level) -> tuple[
 
 
 def _custom_output(output: Any, tangent: Tensor | None, level: Level, inputs: Sequence[tuple[Any, Any]]) -> Any:
-    """Return a result of a custom function with its tangent; ``inputs`` are its arguments, each with the primal."""
+    """Return a result of a custom function with its tangent; an argument of ``inputs`` with this primal is changed itself."""
     for argument, primal in inputs:
         if primal is output and isinstance(argument, Dual):  # ``forward`` changed this argument in place and returned it
             argument._forward = (output, argument._forward[1] if tangent is None else tangent, level)
@@ -269,6 +270,6 @@ def _applied_to_arrays(rule: Rule, primitive: Primitive, args: Sequence[Any], le
     if out.dtype is not dtype:
         return None
     product: Any = rule(out, values, tangents)
-    if product is latest_tangent and product.ndim:  # each tangent has memory of its own
+    if product is latest_tangent and product.ndim:  # the only tangent itself: each dual tensor needs memory of its own
         product = product.copy()
     return dual(tensor_on(out), tensor_on(product), level)

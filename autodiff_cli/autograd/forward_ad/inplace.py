@@ -28,7 +28,7 @@ def changed(self: Dual, compute: Callable[[Tensor], Tensor], change: Change) -> 
 
     def compute_primal(old: Tensor) -> Tensor:
         nonlocal new_tangent
-        result, new_tangent = split(compute(dual(old, _copied(tangent), level)), level)
+        result, new_tangent = split(compute(dual(old, _copied(tangent), level)), level)  # ``tangent`` is overwritten below
         return result  # type: ignore[no-any-return]
 
     change(primal, compute_primal)
@@ -46,7 +46,7 @@ def written_to(self: Dual, tensor: Tensor, change: Change) -> Tensor:
 
 
 def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change) -> None:
-    """Write a tangent into the tangent of a tensor; attach a copy if there is none, or only a broadcast one, which is read-only."""
+    """Write a tangent into the tangent of a tensor; if it has none, or a read-only one (broadcast), attach a copy instead."""
     _, before = split(tensor, level)
     view = None if tensor._extra is None else tensor._extra.view
     if before is None and view is not None and split(view.source, level)[1] is None:
@@ -60,10 +60,10 @@ def _write_tangent(tensor: Tensor, tangent: Tensor, level: Level, change: Change
 
 
 def _attach_tangent(tensor: Tensor, tangent: Tensor, level: Level) -> None:
-    """Make a tensor a dual tensor in place, by its class, and its views without a tangent too, with views of this tangent."""
+    """Make a tensor a dual tensor by changing its class; its views without a tangent get views of the tangent in the same way."""
     if isinstance(tensor, Dual):
         primal, before, own = tensor._forward
-        tensor._forward = (primal if own is level else dual(primal, before, own), tangent, level)
+        tensor._forward = (primal if own is level else dual(primal, before, own), tangent, level)  # keeps the tangent of ``own``
     else:
         primal = _ordinary_alias(tensor)
         tensor.__class__ = Dual

@@ -27,12 +27,12 @@ def gradients(
     allow_unused: bool | None,
     materialize_grads: bool,
 ) -> list[Pair]:
-    """Return the gradient of each input and its tangent, ``None`` for a constant; see ``reverse_mode.grad`` for the arguments.
+    """Return the gradient of each input and its tangent, ``None`` for a constant; see ``reverse_mode.grad`` for the options.
 
     Args:
-        outputs: the outputs.
+        outputs: the primals and the tangents of the outputs.
         inputs: the primals of the inputs.
-        grad_outputs: the cotangents; ``(None, None)`` means 1, for an output with one element.
+        grad_outputs: the cotangents, likewise; ``(None, None)`` means 1, for an output with one element.
     """
     cotangents = [v for v, _ in grad_outputs]
     # The terms of sum(v*y') + sum(v'*y) that are not constant; dy is y', and dv is v'.
@@ -43,7 +43,7 @@ def gradients(
         [y for y, _ in outputs],
         inputs,
         cotangents,
-        retain_graph=keep or bool(terms),
+        retain_graph=keep or bool(terms),  # for the second pass
         create_graph=create_graph,
         allow_unused=allow_unused,
         materialize_grads=materialize_grads,

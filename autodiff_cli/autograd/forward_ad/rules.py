@@ -73,7 +73,7 @@ def _zero_tangent(out: Value, primals: Primals, tangents: Tangents) -> Any:
 
 
 def _linear_rule(primitive: Primitive) -> Rule:
-    """Apply the operation to the tangents, with 0 for a constant among the differentiable arguments."""
+    """Return the rule that applies the operation to the tangents, 0 for a constant among the differentiable arguments."""
     function, differentiable = primitive.function, primitive.differentiable_args
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -86,7 +86,7 @@ def _linear_rule(primitive: Primitive) -> Rule:
 
 
 def _sequence_rule(primitive: Primitive) -> Rule:
-    """Apply the operation to the tangents of a sequence, with zeros for missing ones."""
+    """Return the rule that applies the operation to the tangents of a sequence, with zeros for constants."""
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         dtype = array_of(out).dtype
@@ -97,7 +97,7 @@ def _sequence_rule(primitive: Primitive) -> Rule:
 
 
 def _bilinear_rule(primitive: Primitive) -> Rule:
-    """Add the products in which one factor is replaced by its tangent; a constant factor does not add one."""
+    """Return the rule that adds the products with one factor replaced by its tangent; at least one factor is not constant."""
     function = primitive.function
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
@@ -112,11 +112,11 @@ def _bilinear_rule(primitive: Primitive) -> Rule:
 
 
 def _diagonal_rule(primitive: Primitive) -> Rule:
-    """Apply the VJP rule to the tangent, because the Jacobian is diagonal."""
+    """Return the rule that applies the VJP rule to the tangent, because the Jacobian is diagonal."""
     vjps, selects = _vjps(primitive), primitive.selects
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
-        """Return the sum over the arguments that have a tangent, each expanded to the shape of the result first."""
+        """Return the sum of the VJP rules, each applied to the tangent of its argument, expanded to the shape of the result."""
         arguments = (*primals, out)
         total: Any = None
         for i, vjp, picks in vjps:
@@ -127,7 +127,8 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
                 tangent = expanded(tangent, tuple(out.shape))
             values = _picked(picks, arguments)
             part = vjp(tangent, *values)
-            if primitive.parameters[i] in selects and not _is_finite(part):  # elements that are not selected have tangent 0
+            if primitive.parameters[i] in selects and not _is_finite(part):
+                # The tangent of an element that is not selected, where the rule for ones gives 0, is 0, and not 0*inf.
                 part = where(vjp(zeros_of(out) + 1, *values) == 0, 0.0, part)
             total = part if total is None else total + part
         return fitted(total, out)
@@ -136,13 +137,13 @@ def _diagonal_rule(primitive: Primitive) -> Rule:
 
 
 def _reduction_rule(primitive: Primitive) -> Rule:
-    """Sum the tangent times the slopes, which are the VJP rule of ones; only one argument is differentiable."""
+    """Return the rule that sums the tangent times the slopes (the VJP rule of ones) of the only differentiable argument."""
     ((_, vjp, picks),) = _vjps(primitive)
-    at = primitive.parameters.index("dim")
+    dim_position = primitive.parameters.index("dim")
 
     def rule(out: Value, primals: Primals, tangents: Tangents) -> Any:
         slopes = vjp(zeros_of(out) + 1, *_picked(picks, (*primals, out)))
-        total = sum_to(slopes * tangents[0], kept_shape(tuple(primals[0].shape), primals[at]))
+        total = sum_to(slopes * tangents[0], kept_shape(tuple(primals[0].shape), primals[dim_position]))
         return fitted(reshaped(total, tuple(out.shape)), out)
 
     return rule
@@ -162,7 +163,10 @@ def _transposed_tangent(vjps: Sequence[PickedVjp], out: Value, primals: Primals,
 
 
 def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Primals, tangent: Tensor) -> list[Tensor | None]:
-    """Return the tangents of the results of an operation on one tensor: views of its tangent, or by the transposed VJP rule."""
+    """Return the tangents of the results of an operation on one tensor: views of its tangent, or by the transposed VJP rule.
+
+    A result that is not differentiable gets ``None``.
+    """
     if operation.view is not None:
         return [operation.view(tangent, i, *primals[1:]) for i in range(len(outs))]
     results = dict(zip(operation.results, outs, strict=True))
@@ -189,7 +193,7 @@ def transposed(outs: Sequence[Value | None], pairs: Callable[[list[Tensor | None
     leaves = [cotangent for cotangent in cotangents if cotangent is not None]
     live = [(part, t) for part, t in products if isinstance(part, Tensor) and part.requires_grad]  # depend on the cotangents
     starts = [as_tensor(fitted(t, part)) for part, t in live]
-    slopes = iter(gradients_of([part for part, _ in live], leaves, starts, create_graph=recorded))
+    slopes = iter(gradients_of([part for part, _ in live], leaves, starts, create_graph=recorded))  # one for each leaf
     return [None if out is None else _tangent_from(next(slopes), out) for out in outs]
 
 
@@ -229,7 +233,7 @@ def _pick(primitive: Primitive, name: str) -> Pick:
         at = primitive.parameters.index(name.removesuffix("_shape"))
         return lambda arguments: np.shape(array_of(arguments[at]))
     at = primitive.parameters.index(name)
-    may_be_boolean = at in primitive.differentiable_args and primitive.arity > 1  # beside another operand
+    may_be_boolean = at in primitive.differentiable_args and primitive.arity > 1  # such as x > 0 in (x > 0)*y
     return (lambda arguments: _number(arguments[at])) if may_be_boolean else at
 
 
@@ -261,7 +265,7 @@ def fitted(tangent: Any, out: Value) -> Any:
         actual = tangent._data
     else:
         wanted, actual = out, tangent
-    if actual.dtype is not wanted.dtype and actual.dtype != wanted.dtype:
+    if actual.dtype is not wanted.dtype and actual.dtype != wanted.dtype:  # ``is`` first: it is faster
         tangent = cast(tangent, wanted.dtype)
     if actual.shape != wanted.shape:
         shape = tuple(wanted.shape)

@@ -51,18 +51,18 @@ class Expansion:
 
     def variable(self, value: Array) -> Series:
         """Return the series ``value + t`` of the variable t, which shifts all elements of an array by the same amount."""
-        series = self._new_series(value, None, (), recurrences.variable, min(self.order, 1))
+        series = self._new_series(value, primitive=None, args=(), recurrence=recurrences.variable, degree=min(self.order, 1))
         if self.order:
             series.coefficients.append(1.0)
-            series.scaled_coefficients.append(1.0)
+            series.scaled_coefficients.append(1.0)  # times its order, 1
         return series
 
     def coefficients(self, output: Tensor) -> Array:
-        """Compute the coefficients of a result, with shape (order + 1, *shape of the result); this ends the expansion."""
+        """Compute the coefficients of a result, with shape (order + 1, *shape of the result), and drop all series."""
         dtype = output._data.dtype if output.dtype.kind == "f" else np.float64
         result: Array = np.zeros((self.order + 1, *output.shape), dtype)
         result[0] = output._data
-        if isinstance(output, Series):
+        if isinstance(output, Series):  # otherwise a constant, whose other coefficients are 0
             with np.errstate(all="ignore"), no_grad():
                 self._find_local_derivatives()
                 self._find_constants()
@@ -97,7 +97,7 @@ class Expansion:
         return self._known[key]
 
     def _result(self, primitive: Primitive, args: Sequence[Operand]) -> Operand:
-        """Return the series of a primitive by its declared rule; its value if no argument depends on the variable."""
+        """Return the series of a primitive by its rule (NoSeriesError without one), its value if it is constant around the point."""
         result = primitive.function(*map(primal_of, args))
         rule: Any = primitive.series
         if rule is None:
@@ -116,7 +116,7 @@ class Expansion:
         return self._new_series(value, primitive, args, recurrences.chain, self.order)
 
     def _power(self, primitive: Primitive, args: Sequence[Operand], value: Array) -> Operand:
-        """Return the series of a power with a constant exponent, for 1 the base; a whole power of a polynomial is a polynomial."""
+        """Return the series of a power with a constant exponent, of degree n*d for an exponent n and a polynomial of degree d."""
         base, exponent = args
         if exponent == 1:
             return base
@@ -171,7 +171,7 @@ class Expansion:
         series._requires_grad = True
         series._edge = series._extra = None
         series.coefficients = [as_coefficient(value)]
-        series.scaled_coefficients = [0.0]
+        series.scaled_coefficients = [0.0]  # times its order, 0
         series.degree = min(degree, self.order)
         series.expansion = self
         series.args = args
@@ -184,7 +184,7 @@ class Expansion:
         return series
 
     def _count_cost(self, size: int, terms: int) -> None:
-        """Check the memory and the multiplications of all series so far and of one with ``terms`` arrays of ``size`` numbers."""
+        """Add the cost of a series with ``terms`` arrays of ``size`` numbers to that of all series, and check the limits."""
         self._bytes += 16 * size * terms  # each coefficient is stored twice, also multiplied by its order
         self._products += size * terms**2 // 2  # the convolution for order k is a sum of k products
         check_bytes(self._bytes)
@@ -196,7 +196,7 @@ class Expansion:
         In this order, a series that is requested again always has enough coefficients.
         """
         for order in range(self.order, 0, -1):
-            self._needed_order = order - 1
+            self._needed_order = order - 1  # of the series that the VJP rules create
             for series in self._levels[order]:
                 if series.recurrence is recurrences.chain or series.recurrence is recurrences.total:
                     # Only the value of the last derivative is needed: compute it with arrays instead of series.
@@ -233,7 +233,7 @@ class Expansion:
 
 
 def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivative]:
-    """Return the derivatives of a series with respect to the arguments that it selects anywhere; ``with_arrays``, as arrays."""
+    """Return the derivatives of a series by the arguments that it selects anywhere; ``with_arrays``, not as series."""
     primitive = series.primitive
     values = _rule_values(primitive, series, with_arrays)
     derivatives = []
@@ -242,9 +242,9 @@ def _local_derivatives(series: Series, with_arrays: bool) -> list[LocalDerivativ
         if vjp is None or type(argument) is not Series:
             continue
         names = argument_names(vjp)[1:]  # without the cotangent
-        others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]  # ``x_shape``, of ``x``
+        others = [values[n] if n in values else shape_of(values[n.removesuffix("_shape")]) for n in names]  # ``x_shape``: of x
         derivative = vjp(1.0, *others)
-        selected: Any = True
+        selected: Any = True  # everywhere
         if type(derivative) is not Series:
             derivative = as_coefficient(array_of(derivative))
             selected = True if np.all(derivative) else _selected_elements(derivative, vjp(math.nan, *others))
@@ -259,7 +259,7 @@ def _selected_elements(derivative: Coefficient, derivative_from_nan: Value) -> A
 
 
 def _rule_values(primitive: Primitive, series: Series, with_arrays: bool) -> dict[str, Any]:
-    """Return the values that VJP rules may name, the arguments of a series and its result ``out``: series, or only arrays."""
+    """Return the arguments of a series, and the series as ``out``, by the names in VJP rules; ``with_arrays``: all as arrays."""
     pairs = zip(primitive.parameters, series.args, strict=True)
     values = {name: array_of(arg) if with_arrays or type(arg) is Tensor else arg for name, arg in pairs}
     for name, vjp in primitive.vjps.items():  # VJP rules compute with numbers, not with booleans
@@ -303,7 +303,7 @@ def _linear_args(primitive: Primitive, args: Sequence[Operand]) -> list[Operand]
         return [[item if type(item) is Series else np.zeros(shape_of(item)) for item in args[0]], *args[1:]]
     operands: list[Operand] = []
     for name, value in zip(primitive.parameters, args, strict=True):
-        if primitive.vjps.get(name) is None:
+        if primitive.vjps.get(name) is None:  # it is not differentiable, such as a condition or a dimension
             operands.append(array_of(value))
         else:
             operands.append(value if type(value) is Series else np.zeros(shape_of(value))[()])

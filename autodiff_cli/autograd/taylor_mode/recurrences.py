@@ -123,7 +123,7 @@ def product(series: Series, k: int) -> Coefficient:
         return a * b.coefficients[k]
     if type(b) is not Series:
         return a.coefficients[k] * b
-    return _convolution(a.coefficients, b.coefficients, k, max(0, k - b.degree), min(k, a.degree))
+    return _convolution(a.coefficients, b.coefficients, k, low=max(0, k - b.degree), high=min(k, a.degree))
 
 
 def quotient(series: Series, k: int) -> Coefficient:
@@ -131,7 +131,7 @@ def quotient(series: Series, k: int) -> Coefficient:
     a, b = series.args
     rest = a.coefficients[k] if type(a) is Series else 0.0
     if type(b) is Series:
-        rest = rest - _convolution(b.coefficients, series.coefficients, k, 1, min(k, b.degree))
+        rest = rest - _convolution(b.coefficients, series.coefficients, k, low=1, high=min(k, b.degree))
         b = b.coefficients[0]
     try:
         return rest / b
@@ -151,7 +151,7 @@ def chain(series: Series, k: int) -> Coefficient:
 
 
 def total(series: Series, k: int) -> Coefficient:
-    """Return the coefficient v[k] of a scalar function of all elements of u, over which the sum of ``chain`` is added up too."""
+    """Return the coefficient v[k] of a scalar function: the sum that ``chain`` gives, added up over the elements of u too."""
     result = 0.0
     for u, w, selected in series.local_derivatives:
         coefficients = w.coefficients if type(w) is Series else [w]
@@ -172,7 +172,7 @@ def linear(series: Series, k: int) -> Coefficient:
 
 
 def bilinear(series: Series, k: int) -> Coefficient:
-    """Return the sum of the operation over the pairs of coefficients whose orders add up to k."""
+    """Return the sum of the operation over the pairs of coefficients whose orders add up to k; a constant has order 0 only."""
     primitive = series.primitive
     a, b, *statics = series.args
     low = max(0, k - b.degree) if type(b) is Series else k
