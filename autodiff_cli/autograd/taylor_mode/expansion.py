@@ -97,7 +97,7 @@ class Expansion:
         return self._known[key]
 
     def _result(self, primitive: Primitive, args: Sequence[Operand]) -> Operand:
-        """Return the series of a primitive by its rule (NoSeriesError without one), its value if it is constant around the point."""
+        """Return the series of a primitive by its rule (NoSeriesError without one), its value if that is constant."""
         result = primitive.function(*map(primal_of, args))
         rule: Any = primitive.series
         if rule is None:

@@ -87,7 +87,7 @@ def most_dimensions(values: Sequence[Argument]) -> int:
 
 
 def aligned(batch: Batch, values: Sequence[Argument]) -> list[Any]:
-    """Return the physical tensors of arguments that broadcast against each other."""
+    """Return the physical tensors of arguments that broadcast against each other, in their common type if they are floats."""
     ndim = most_dimensions(values)
     physical = [batch.physical(value, ndim) for value in values]
     types = {dtype for value in values if (dtype := dtype_of(value)) is not None}
@@ -100,7 +100,7 @@ def _cast_to_common_type(values: Sequence[Argument], physical: list[Any]) -> lis
     # Arrays of the least size stand for the values, because ``promote`` looks at the types and the numbers of dimensions.
     common, *others = [np.zeros(() if without_dimensions(value) else (1,), dtype_of(value)) for value in typed]
     for stand_in in others:
-        common = max(promote(common, stand_in), key=np.ndim)
+        common = max(promote(common, stand_in), key=np.ndim)  # both have one type now; the other dimensions must win
     return [
         cast(value, common.dtype) if isinstance(value, Tensor) and value._data.dtype.kind == "f" == common.dtype.kind else value
         for value in physical
@@ -122,15 +122,16 @@ def _rule_along_dimensions(parameters: Sequence[str], arity: int) -> BatchRule:
     names = parameters[arity:]
 
     def batched(function: TensorFunction, batch: Batch, *args: Argument) -> Any:
+        """Apply the function to dimension 1 and following; without ``dim``, to all elements of an example as one dimension."""
         operands, plain = args[:arity], dict(zip(names, args[arity:], strict=True))
         ndim = most_dimensions(operands)
-        if arity > 1:
+        if arity > 1:  # some operands may be shared by the examples
             operands = tuple([batch.wrap(batch.lift(value)) for value in operands])
         tensors = [batch.physical(value, max(ndim, 1)) for value in operands]
         result_shape: Shape | None = None if ndim else (batch.size,)  # if the result has another shape
         dim = plain.get("dim", 0)
         is_over_all = dim is None or (isinstance(dim, (list, tuple)) and not dim)
-        if is_over_all:  # all elements of an example become one dimension
+        if is_over_all:
             tensors = [reshaped(x, (batch.size, math.prod(tensors[0].shape[1:]))) for x in tensors]
             plain["dim"] = 1
             if plain.get("keepdim"):
@@ -155,7 +156,7 @@ def after_batch(dim: Argument, ndim: int) -> Any:
 
 
 def key_after_batch(batch: Batch, key: Key) -> Key:
-    """Return an index of an example as an index of the physical tensor."""
+    """Return an index of an example as an index of the physical tensor; every example is indexed in the same way."""
     places = [i for i, part in enumerate(key) if isinstance(part, np.ndarray)]
     are_adjacent = not places or places[-1] - places[0] + 1 == len(places)
     if are_adjacent:
@@ -186,7 +187,7 @@ def _expand_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shap
 @rule("sum_to")
 def _sum_to_rule(function: TensorFunction, batch: Batch, x: Batched, shape: Shape) -> Any:
     """Sum each example to a shape: first over dimensions that are kept with length 1, between the batch and the others."""
-    extra = len(x.shape) - len(shape)
+    extra = len(x.shape) - len(shape)  # the number of the dimensions that disappear
     result = function(x.physical, (batch.size, *(1,) * max(extra, 0), *shape))
     return reshaped(result, (batch.size, *shape)) if extra > 0 else result
 

@@ -145,7 +145,7 @@ class Batch:
         return select_key(value.physical, (i,)) if self.holds(value) else value
 
     def loop(self, function: Any, args: Sequence[Argument], kwargs: dict[str, Argument] | None = None) -> Any:
-        """Call a function once for each example and stack the results: the rule of functions without a batch rule."""
+        """Call a function once for each example and stack the results, if it has no batch rule; refuse an empty batch."""
         results = []
         for i in range(self.size):
             keywords = {name: self.example(value, i) for name, value in (kwargs or {}).items()}
@@ -161,7 +161,7 @@ class Batch:
         return self._stack_examples(function.__name__, results)
 
     def _stack_examples(self, name: str, results: list[Any]) -> Any:
-        """Return the tensors of all examples as one batched tensor; other objects as for example 0; ``name`` is for messages."""
+        """Return the tensors of all examples as one batched tensor; of other objects, the first.  ``name`` is for the error."""
         if not isinstance(results[0], Tensor):  # from a custom function
             return results[0]
         if any(result.shape != results[0].shape for result in results):
@@ -214,7 +214,7 @@ class Batched(Tensor):
         batches = [value.batch for value in (*outputs, *inputs) if type(value) is Batched]
         if not batches:
             return NotImplemented  # type: ignore[no-any-return]
-        batch = max(batches, key=lambda one: one.level)
+        batch = max(batches, key=lambda one: one.level)  # the innermost
         cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
         starts = [
             tensor_on(np.ones((batch.size,), output._data.dtype)) if cotangent is None else batch.inside(cotangent)

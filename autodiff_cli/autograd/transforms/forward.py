@@ -37,7 +37,7 @@ def jvp(
         inputs = [_checked_dual(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
         output, aux = func(*rebuilt(primals, inputs)), None
         if has_aux:
-            output, aux = pair_of(output, name)
+            output, aux = pair_of(output, name)  # of the pair that the function returned
         pairs = [_checked_parts(name, value, level, strict) for value in leaves(output)]
         results = rebuilt(output, [primal for primal, _ in pairs]), rebuilt(output, [tangent for _, tangent in pairs])
         return (*results, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else results
@@ -57,7 +57,7 @@ def _checked_parts(name: str, value: Any, level: Level, strict: bool) -> tuple[T
 
 
 def _check_jvp_inputs(name: str, primals: Tree, tangents: Tree) -> None:
-    """Check that the primals are a tuple, and the tangents tensors in the same structure; ``name`` begins the message."""
+    """Raise GraphError unless primals are a tuple, and tangents tensors in the same structure; ``name`` begins the message."""
     if not isinstance(primals, tuple):
         raise GraphError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     if structure(primals) != structure(tangents):
@@ -75,7 +75,7 @@ def _check_jvp_inputs(name: str, primals: Tree, tangents: Tree) -> None:
 
 
 def _checked_dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    """Check that a tangent has the shape of its primal, whose elements are floats, and return their dual tensor."""
+    """Return the dual tensor of a primal and a tangent; raise an error if the shapes differ, or without floats."""
     check_size(primal, tangent)
     if not primal.is_floating_point():
         raise DtypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
@@ -110,7 +110,7 @@ def jacfwd(
         def jacobian_column(*units: Tensor) -> Any:
             """Return the product of the Jacobian with a unit vector; with ``has_aux``, also the other result of ``func``."""
             call = functools.partial(_called_with, func, args, chosen)
-            _, *products = jvp(call, primals, rebuilt(primals, units), has_aux=has_aux)
+            _, *products = jvp(call, primals, rebuilt(primals, units), has_aux=has_aux)  # without the outputs
             return tuple(products) if has_aux else products[0]
 
         results = vmap(jacobian_column, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
@@ -132,7 +132,7 @@ def _called_with(func: Callable[..., Any], args: tuple[Any, ...], positions: tup
 
 def _blocks(columns: Tensor, inputs: list[Tensor]) -> list[Tensor]:
     """Return the Jacobian of an output with respect to each input, given its columns, stacked along the first dimension."""
-    shape, first, blocks = tuple(columns.shape[1:]), 0, []
+    shape, first, blocks = tuple(columns.shape[1:]), 0, []  # ``first`` is the first column of an input
     for x in inputs:
         size = math.prod(x.shape)
         blocks.append(reshaped(with_dimension_moved(columns[first : first + size], 0, len(shape)), (*shape, *x.shape)))

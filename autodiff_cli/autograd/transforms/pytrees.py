@@ -55,7 +55,7 @@ def rebuilt(tree: Tree, new_leaves: Iterable[Any]) -> Tree:
                 done.append([])
                 break
             done[-1].append(next(rest))
-        else:  # no children remain
+        else:  # no children remain: the node is complete
             open_nodes.pop()
             parts = done.pop()
             if not open_nodes:
@@ -93,7 +93,7 @@ def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:
     while waiting:
         value, below = waiting.pop()
         if not is_node(value):
-            values += [value] * len(leaves(below))
+            values += [value] * len(leaves(below))  # for all leaves below it
         elif type(value) is not type(below) or len(value) != len(below):
             return None
         elif isinstance(value, dict):

@@ -44,7 +44,7 @@ class RecordedCall:
         kwargs: dict[str, Any] | None = None,
         caller_with_aux: str = "",
     ) -> None:
-        """Record a call with respect to the arguments at the positions ``chosen``.
+        """Call the function, and record it with respect to the arguments at the positions ``chosen``, which must be tensors.
 
         If the function must return a pair of its outputs and ``aux``, ``caller_with_aux`` names the caller in the error.
         """
@@ -70,6 +70,7 @@ class RecordedCall:
         with enable_grad():
             slopes = gradients_of(outputs, self._leaves, cotangents, create_graph)
         pairs = zip(self._leaves, slopes, strict=True)
+        # In the order of the leaves of the arguments.
         gradients = iter([self._zero_gradient(leaf) if slope is None else slope for leaf, slope in pairs])
         return [mapped(lambda _: next(gradients), tree) for tree in self._arguments]
 
@@ -119,7 +120,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe you wanted "
                 "to use the vjp or jacrev APIs instead?"
             )
-        slopes = call.sweep([output], [tensor_on(np.ones((), output._data.dtype)[()])])
+        one = tensor_on(np.ones((), output._data.dtype)[()])  # the derivative of the output with respect to itself
+        slopes = call.sweep([output], [one])
         gradient = tuple(slopes) if isinstance(argnums, tuple) else slopes[0]
         value = call.result(output)
         return gradient, ((value, call.result(call.aux)) if has_aux else value)
@@ -168,12 +170,12 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
         has_aux: whether ``func`` returns a pair of its outputs and another result, which is the third result of ``vjp``.
 
     Returns:
-        The outputs and the function, which returns one cotangent for a single input and a tuple of cotangents for several inputs.
+        The outputs and the function, which returns a tuple with the cotangent of each input.
     """
     call, outputs = _recorded("vjp(f, *primals)", func, primals, tuple(range(len(primals))), has_aux)
 
     def transposed(*cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        """Return the cotangents of the inputs; the options are PyTorch's, and the graph is always retained."""
+        """Return the cotangents of the inputs; the options are PyTorch's, without effect, and the graph is always retained."""
         tree = cotangents[0] if len(cotangents) == 1 else cotangents
         if structure(tree) != structure(call.output):
             raise GraphError(
@@ -196,7 +198,7 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
 def _recorded(
     name: str, func: Callable[..., Any], args: tuple[Any, ...], chosen: tuple[int, ...], has_aux: bool
 ) -> tuple[RecordedCall, list[Tensor]]:
-    """Call a function, see ``RecordedCall``, and return the call and its outputs, which must be tensors of floats."""
+    """Return a recorded call of a function, and its outputs; raise an error unless they are tensors of floats, one or more."""
     call = RecordedCall(func, args, chosen, None, name if has_aux else "")
     outputs = leaves(call.output)
     if not outputs:
@@ -229,9 +231,9 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
         call, outputs = _recorded("vjp(f, *primals)", func, args, chosen, has_aux)
         basis = [tensor_on(unit) for unit in standard_basis(outputs)]
         if len(basis[0]):
-            rows = vmap(lambda *units: call.sweep(outputs, units))(*basis)
+            rows = vmap(lambda *units: call.sweep(outputs, units))(*basis)  # one for each unit vector
         else:  # the outputs are empty: a Jacobian without rows
-            rows = mapped(lambda x: x[None][:0], call.sweep(outputs, outputs))
+            rows = mapped(lambda gradient: gradient[None][:0], call.sweep(outputs, outputs))
         trees, first = [], 0  # ``first`` is the first row of an output
         for output in outputs:
             block = functools.partial(_block, first, tuple(output.shape))

@@ -34,7 +34,7 @@ def lifted(x: Tensor) -> Tensor:
 
 
 def _lifted_to(x: Tensor, batch: Batch) -> Tensor:
-    """Return a tensor with one value for each example of a batch, beneath its batches that started later."""
+    """Return a tensor with one value for each example of a batch; the batches of the tensor that started later remain around it."""
     later_batches: list[Batch] = []
     inner = x
     while type(inner) is Batched and inner.batch.level > batch.level:
@@ -69,7 +69,7 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
 
 
 def reaches_others(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> bool:
-    """Return whether the graph of the outputs has other leaves than ``leaves``, so that gradients must be recorded."""
+    """Return whether the graph of the outputs may have other leaves than ``leaves``, so that gradients must be recorded."""
     if any(leaf._edge is not None for leaf in leaves):  # it belongs to a graph itself, see ``fresh``
         return True
     own = {_node_of(leaf) for leaf in leaves}

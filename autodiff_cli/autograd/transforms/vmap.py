@@ -70,7 +70,7 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
     name = name_of(func)
     _check_arguments(name, in_dims, args)
     values = leaves(args)
-    prefix = broadcast(in_dims, args)
+    prefix = broadcast(in_dims, args)  # one dimension for each leaf
     beginning = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if prefix is None:
         raise ArgumentError(
@@ -89,7 +89,7 @@ def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) ->
 
 
 def _check_arguments(name: str, in_dims: Dims, args: tuple[Any, ...]) -> None:
-    """Check that there are arguments of the function ``name``, and that ``in_dims`` is a number or a tuple."""
+    """Raise ArgumentError if the function ``name`` gets no arguments, or ``in_dims`` is neither a number nor a tuple."""
     if not isinstance(in_dims, (int, tuple)):
         raise ArgumentError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
@@ -103,7 +103,7 @@ def _check_arguments(name: str, in_dims: Dims, args: tuple[Any, ...]) -> None:
 
 
 def _example_dimension(value: Any, dim: Any, beginning: str) -> int:
-    """Return the dimension of the examples in an input, counted from the front; ``beginning`` is that of a message."""
+    """Return the dimension of the examples in an input, counted from the front; ``beginning`` is that of the error's message."""
     if not isinstance(dim, int):
         raise ArgumentError(f"{beginning}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
     if not isinstance(value, Tensor):
@@ -121,7 +121,7 @@ def _example_dimension(value: Any, dim: Any, beginning: str) -> int:
 
 
 def _check_out_dims(func: Callable[..., Any], out_dims: Dims) -> None:
-    """Check that each dimension of the results is a whole number or ``None``."""
+    """Raise ArgumentError unless each dimension of the results is a whole number or ``None``."""
     for dim in leaves(out_dims):
         if dim is not None and not isinstance(dim, int):
             raise ArgumentError(
