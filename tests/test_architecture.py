@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 9884,
+    "autograd": 9907,
     "cli": 4093,
     "code_generation": 1186,
     "compiler": 2938,
@@ -50,11 +50,11 @@ BUDGETS = {
     "graph_drawing": 1880,
     "language": 1481,
     "lesson": 2033,
-    "nn": 284,
+    "nn": 285,
     "notes": 2153,
     "numerics": 4225,
     "ops": 4629,
-    "optim": 345,
+    "optim": 347,
     "plotting": 2138,
     "precise": 2219,
     "report": 1608,

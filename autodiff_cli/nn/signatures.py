@@ -19,15 +19,13 @@ _DEPRECATED = ("size_average", "reduce")
 
 
 def with_parameters(function: TensorFunction, parameters: str, **renamed: str) -> TensorFunction:
-    """Return a function of the language with the parameters of PyTorch's function.
+    """Return a function of the language with the parameters of PyTorch's function; it raises ArgumentError for others.
 
     Args:
         function: the function of the language.
         parameters: the parameters of PyTorch's function in order, separated by spaces.  The first of them is
             the tensor, passed by position; it is changed if the argument ``inplace`` is true.
         renamed: for parameters that have another name in ``function``, this name.
-
-    The returned function raises ArgumentError for arguments that do not fit ``parameters``, and for deprecated ones.
     """
     names = parameters.split()
 

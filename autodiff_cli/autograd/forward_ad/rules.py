@@ -163,10 +163,7 @@ def _transposed_tangent(vjps: Sequence[PickedVjp], out: Value, primals: Primals,
 
 
 def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Primals, tangent: Tensor) -> list[Tensor | None]:
-    """Return the tangents of the results of an operation on one tensor: views of its tangent, or by the transposed VJP rule.
-
-    A result that is not differentiable gets ``None``.
-    """
+    """Return the tangents of results of one tensor, views of its tangent or by the transposed VJP rule; ``None`` for constants."""
     if operation.view is not None:
         return [operation.view(tangent, i, *primals[1:]) for i in range(len(outs))]
     results = dict(zip(operation.results, outs, strict=True))

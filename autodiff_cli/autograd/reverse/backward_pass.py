@@ -262,10 +262,7 @@ class BackwardPass:
                 self.captured[edge] = value
 
     def _store_masks(self, node: Node, parts: Sequence[Cotangent | None], masks: Sequence[Mask | None] | None) -> None:
-        """Store the masks of the contributions of a node, ``None`` if not masked, before they are added to ``pending``.
-
-        A node that gets several contributions has the intersection of their masks, and no mask if one of them has none.
-        """
+        """Store the masks of contributions that are not pending yet: at each node their intersection, none if a part has none."""
         reached = set()
         for edge, part, mask in zip(node._edges, parts, masks or (None,) * len(parts), strict=False):
             if edge is None or part is None:
