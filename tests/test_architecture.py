@@ -38,7 +38,7 @@ FLOORS = {
 }
 """The rooms from the ground up: a room imports from those below it only."""
 BUDGETS = {
-    "autograd": 9907,
+    "autograd": 9908,
     "cli": 4093,
     "code_generation": 1186,
     "compiler": 2938,

@@ -60,8 +60,9 @@ class Outputs:
         if self.recording:
             node.describe_outputs([value if isinstance(value, Tensor) else None for value in self.outputs])
         node._differentiable = [self._is_differentiable(value) for value in self.outputs]
-        numbered = enumerate(self.outputs)
-        results = [self._completed_tensor(value, i) if isinstance(value, Tensor) else value for i, value in numbered]
+        results = []
+        for number, value in enumerate(self.outputs):
+            results.append(self._completed_tensor(value, number) if isinstance(value, Tensor) else value)
         if self.recording:
             node.seal(results)
         return results
