@@ -26,7 +26,7 @@ def run() -> None:
         code = 71 if isinstance(error, MemoryError) else 70  # those of OutOfMemory and InternalError
         _say(f"error: autodiff cannot start: {str(error) or type(error).__name__}\n")
     if "autodiff_cli.cli.python_program" in sys.modules:
-        sys.exit(code)  # the threads and the exit functions of the program end as in Python
+        sys.exit(code)  # the threads and the exit functions of a user's program, which ran, end as in Python
     # Skip the shutdown of the interpreter, which takes as long as a small evaluation.
     os._exit(code)
 

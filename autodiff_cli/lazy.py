@@ -43,7 +43,7 @@ def named(place: str) -> Any:
 def deferred(place: str) -> Callable[[object], Any]:
     """Return a method that calls the function at ``package.module:function``, which is imported by the first call.
 
-    An object displays itself with a function of a room above its own, which its module must not import.
+    For example, an object displays itself with a function of a higher layer, which its module must not import.
     """
 
     return lambda self: named(place)(self)
@@ -65,13 +65,13 @@ def attach(package: str, flat: str, submodules: Sequence[str] = ()) -> tuple[Cal
 
 
 def _attribute(package: str, flat: str, name: str) -> Any:
-    """Import and return a module of a package or a public name, which becomes an attribute of the package; see ``attach``."""
+    """Import and return a module or public name of a package, and set it there; ``AttributeError`` for another one."""
     if not name.startswith("__"):
         place = f"{package}.{name}"
         try:
             return named(place)  # first, because "from package import module" also asks for the attribute
         except ModuleNotFoundError as missing:
-            if missing.name != place:
+            if missing.name != place:  # the module exists, but needs another one
                 raise
         places, values = _public_names(flat)
         if name in places or name in values:

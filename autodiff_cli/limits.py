@@ -109,13 +109,13 @@ def places(shape: tuple[int, ...]) -> int:
 
 
 def check_size(shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Raise ``LimitError`` for an array with too many elements, or a large one that exceeds the memory limit with all live arrays.
+    """Raise ``LimitError`` for an array with too many elements, or one that exceeds the memory limit together with live arrays.
 
     ``itemsize`` is the size of one element in bytes.
     """
     check_elements(shape)
     size = math.prod(shape) * itemsize
-    if size >= LARGE:
+    if size >= LARGE:  # smaller ones are checked when they are held
         check_bytes(size)
 
 

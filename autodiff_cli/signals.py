@@ -24,7 +24,7 @@ def leave(number: int, _: FrameType | None) -> None:
 
 
 def end(number: int, _: FrameType | None) -> None:
-    """Raise an exception, so that the process closes its files before it ends."""
+    """Record the signal, and raise ``KeyboardInterrupt`` or ``SystemExit``, so that files are closed before the end."""
     global received
     received = number
     if number == signal.SIGINT:

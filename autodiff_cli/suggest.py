@@ -23,7 +23,7 @@ def suggestion(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | No
     """Return ``did you mean 'log'?`` if a known name may be the intended word, else ``None``.
 
     A name that differs in more than a third of its letters is another word: ``cosine`` is not a misspelled ``clone``.  Two wrong
-    letters are always a misspelling, and upper or lower case does not count.
+    letters are always a misspelling, and upper or lower case does not count.  ``cutoff`` is that of ``closest``.
     """
     known = list(known)
     close = closest(word, known, cutoff) or closest(word.lower(), known, cutoff)

@@ -136,7 +136,7 @@ def _hessian(
 def _block(
     row: str, column: str, texts: Mapping[Term, str], ranks: Mapping[str, int], block_ranks: Mapping[Term, int], to: str
 ) -> str:
-    """Return the code of the block of the Hessian for two variables, from ``texts``, which contains each pair in one order.
+    """Return the code of the Hessian's block for two variables in the library ``to``; ``texts`` has each pair in one order.
 
     A derivative has the dimensions of the value, then those of each variable; ``block_ranks`` and ``ranks`` are their numbers.
     """

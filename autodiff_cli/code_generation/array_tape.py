@@ -39,7 +39,7 @@ class ArrayTracingEvaluator(TracingEvaluator):
     tape: Tape
 
     def apply(self, op: FunctionInfo, operands: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Record a function of arrays as one instruction, and other functions as for numbers."""
+        """Record a function of arrays as one instruction, others as for numbers; ``NotRecordable`` if these return an array."""
         if op.name in CREATORS:  # the first instruction is a variable, whose type the new array has
             return self._recorded(op.name, [self.tape.instructions[0], *operands])
         if op.name in ("reshape", "flatten"):

@@ -79,7 +79,7 @@ class Code:
     def _write(self, instructions: Sequence[Instruction], results: Mapping[str, Operand]) -> None:
         """Fill ``fragments`` in order, and ``statements`` and ``flags`` with what is not inlined.
 
-        These are the results, and values that are used more than once or are too long.
+        These are the results, and values that are used more than once or are too long, which are named v1, v2, ...
         """
         result_names: dict[Operand, str] = {}
         for name, operand in results.items():
@@ -177,7 +177,7 @@ class Code:
         is_remainder = level == precedence.PRODUCT and self._rounds(inner)  # -(x % y) is not -x % y, nor -(x % y*z) -x % y*z
         if inner.startswith("-") or level < precedence.PRODUCT or is_remainder:
             return Fragment(f"-({inner})", precedence.SIGN)
-        return Fragment(f"-{inner}", min(level, precedence.SIGN))
+        return Fragment(f"-{inner}", min(level, precedence.SIGN))  # -x*y is a product
 
     def _infix(self, name: str, x: Operand, y: Operand) -> Fragment:
         """Return an operation with an operator between its operands; a division is guarded if its error must be caught."""

@@ -104,7 +104,7 @@ def check_name(name: str, target: Target) -> None:
 def _source_file(
     target: Target, expression: str, name: str, wrt: Sequence[str] | None, order: int, const: Mapping[str, Any] | None
 ) -> SourceFile:
-    """Return the code of the value and the derivatives; ``export`` describes the arguments."""
+    """Return the code of the value and the derivatives; ``export`` describes the arguments and the errors."""
     names, by, numbers = variables_and_constants(expression, wrt, const)
     wanted = terms(by, order)
     try:

@@ -100,7 +100,7 @@ def _rule_argument(operand: Operand) -> Tensor | np.float64:
 
 
 def _apply_rule(primitive: Primitive, rule: Callable[..., Any], cotangent: Operand, saved: Sequence[object]) -> Operand:
-    """Return the cotangent that a VJP rule computes; raise ``NotRecordable`` if the rule cannot be traced."""
+    """Return what a VJP rule computes from a cotangent and its other arguments, or ``NotRecordable`` if it cannot be traced."""
     try:
         with np.errstate(all="ignore"):
             return as_operand(rule(_rule_argument(cotangent), *saved))

@@ -82,6 +82,7 @@ class Compiled:
         self.wanted = tuple(wanted)
         self.terms = self.wanted * max(len(named), 1)  # those of one output after the other
         self.wrt = tuple(dict.fromkeys(name for term in wanted for name in term))
+        # One output does not have a name.
         self.outputs = tuple(output_name(term, output) for output in self.named or ("",) for term in self.wanted)
         self.dtype: DType = np.dtype(dtype)
 
@@ -214,7 +215,7 @@ def _column(name: str, value: ArrayLike) -> Array:
 def checked(variables: Sequence[str], columns: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], tuple[int, ...]]:
     """Return the values of all variables as arrays, and the common shape of those that are not scalars: () if all are scalars.
 
-    The errors are those of ``Compiled.__call__``.
+    The errors are ``UnknownName``, ``ShapeError`` and ``DtypeError``, as in ``Compiled.__call__``.
     """
     missing = [name for name in variables if name not in columns]
     if missing:

@@ -214,7 +214,7 @@ class Schedule:
         return -(-rows // (rounds * threads))
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
-        """Compute all results; see ``Compiled.run``."""
+        """Compute all results in at most so many threads, or one if more do not pay; see ``Compiled.run``."""
         rows = len(out[0])
         threads = threads if self._threads_pay else 1
         block = self.block_rows(rows, threads)

@@ -65,7 +65,7 @@ Record = Callable[..., Operand]
 
 
 def simplified(call: Record, primitive: Primitive, arguments: tuple[Any, ...]) -> Operand | None:
-    """Return a simpler operand with the same value as the result of a primitive; ``None`` if no rule applies."""
+    """Return a simpler operand for a primitive of operands and statics, recorded by ``call``; ``None`` if no rule applies."""
     name = primitive.name
     if primitive.series == "chain":  # the primitive for a constant to the power of x is also named pow
         return None

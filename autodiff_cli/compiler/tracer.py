@@ -122,7 +122,7 @@ def _in_array(operand: Operand) -> Operands:
 
 
 def apply(tape: Tape, primitive: Primitive, arguments: Sequence[Any]) -> Tensor:
-    """Return the result of a primitive that has a ``Tracer`` as an argument; see ``Tracer.applied``.
+    """Return the result of a primitive that has a ``Tracer`` as an argument; ``NotRecordable`` if it cannot be traced.
 
     A formula of the tape comes first; else an elementwise primitive is recorded for each element, and NumPy computes others.
     """

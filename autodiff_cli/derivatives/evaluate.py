@@ -205,21 +205,23 @@ def evaluate(
         check_finite(result.numbers(), result.notes, expression)
     if verify or digits is not None:
         has_other_passes = order > 0 and passes not in (None, 1)
-        _check_verifiable(bool(hooks) or no_grad or inputs is not None or has_other_passes)
-        from autodiff_cli.precise.right_digits import verified
-
-        result.verified = verified(evaluation, order, digits, _numbers_by_path(result), has_tensors=command == "eval")
+        has_effects = bool(hooks) or no_grad or inputs is not None or has_other_passes
+        _add_verified_digits(evaluation, result, digits, has_effects)
     return result
 
 
-def _check_verifiable(has_effects: bool) -> None:
-    """Raise ``UsageError`` if hooks, ``inputs``, passes or ``no_grad`` have effects, so that gradients are not all derivatives."""
+def _add_verified_digits(evaluation: Evaluation, result: Result, digits: int | None, has_effects: bool) -> None:
+    """Set the correct digits of a result; with effects of settings, gradients are not all derivatives, a ``UsageError``."""
     if has_effects:
         raise UsageError(
             f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "
             "not to the effects of hooks and repeated backward passes",
             hint=f"leave out {listed([setting(name) for name in ('hooks', 'backward', 'inputs', 'no_grad')])}",
         )
+    from autodiff_cli.precise.right_digits import verified
+
+    numbers = _numbers_by_path(result)
+    result.verified = verified(evaluation, result.order, digits, numbers, has_tensors=result.command == "eval")
 
 
 def _check_order(order: int, least: int, backward: int | None) -> None:
@@ -300,7 +302,7 @@ def _retain_gradients(evaluation: Evaluation, names: Sequence[str]) -> None:
 
 
 def _register_hook(evaluation: Evaluation, text: str) -> None:
-    """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in EXPR is its gradient.  An invalid one raises ``AutodiffError``."""
+    """Register ``NAME=EXPR`` as a hook on a tensor; ``grad`` in EXPR is its gradient.  An invalid one is an ``AutodiffError``."""
     name, equals, formula = text.partition("=")
     if not equals or not formula.strip():
         raise UsageError(f"expected a hook NAME=EXPR, but got '{text}'", hint='write a hook such as "y=2*grad"')

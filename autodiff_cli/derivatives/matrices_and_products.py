@@ -238,7 +238,7 @@ def _derivatives(command: str, evaluation: Evaluation, vector: Mapping[str, Any]
     """Return ``Product.derivatives`` of a command; the arguments and the errors are those of ``product``."""
     inputs = list(evaluation.variables.values())
     if command == "vjp":
-        return _by_name(evaluation, _gradients(evaluation, inputs))
+        return _by_name(evaluation, _vector_jacobian_products(evaluation, inputs))
     if command in ("jacobian", "hessian"):
         _check_size(command, evaluation, inputs)
         blocks = _hessian_blocks if command == "hessian" else _jacobian_blocks
@@ -257,8 +257,8 @@ def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[s
     return {name: tensor._data for name, tensor in pairs if tensor is not None}
 
 
-def _gradients(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]:
-    """Return the vector-Jacobian products with respect to the variables, which are 0 if the output does not depend on them."""
+def _vector_jacobian_products(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]:
+    """Return the product for each variable, 0 if the output does not depend on it; without a vector, the output is a scalar."""
     if not evaluation.differentiable:
         return [x.detach() * 0 for x in inputs]
     evaluation.require_scalar()

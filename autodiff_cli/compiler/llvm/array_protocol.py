@@ -47,7 +47,7 @@ class KernelColumn(np.lib.mixins.NDArrayOperatorsMixin):
         self.dtype = dtype
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> KernelColumn:
-        """Append the instructions of a NumPy or SciPy function; elements that ``where`` excludes are those of ``out``."""
+        """Append the instructions of a ufunc, or raise ``Unknown``; elements that ``where`` excludes are those of ``out``."""
         if method != "__call__" or ufunc.nout != 1 or not set(options) <= {"out", "where"}:
             raise Unknown(ufunc.__name__)
         result = applied(self.value.builder, ufunc, inputs)
@@ -94,7 +94,7 @@ def _resolved_types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...
 
 
 def _promotion_type(value: object) -> Any:
-    """Return what NumPy's promotion needs to know: a type, or the class of a Python float or int, which fits any float type."""
+    """Return the type of a value, or ``float`` or ``int`` for a Python number, which fits any float type; else ``Unknown``."""
     if isinstance(value, KernelColumn | np.ndarray | np.generic):
         return value.dtype
     if type(value) in (float, int, bool):

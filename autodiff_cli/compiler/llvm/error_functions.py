@@ -84,7 +84,7 @@ def ndtr(x: Value) -> Value:
     """Return the distribution function of the normal distribution, erfc(-x/sqrt(2))/2, at most 1 ulp from the exact value."""
     size = abs(x).at_most(_LARGEST / math.sqrt(0.5))
     squared = square(size)
-    result = _complement(product(size, *_SQRT_HALF), squared.scaled(0.5), 0.5)
+    result = _complement(product(size, *_SQRT_HALF), squared.scaled(0.5), scale=0.5)  # the value at -abs(x)
     return where(x > 0, 1 - result, result)
 
 

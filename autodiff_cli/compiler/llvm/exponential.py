@@ -93,7 +93,7 @@ def expm1(x: Value) -> Value:
     parts = _reduced(x.at_most(710).at_least(-40))  # the result is infinite at 710, and -1 at -40
     growth = parts.growth
     total = fast_sum(1, -power_of_two(-parts.n.at_most(100))) + growth  # 2**-100 is far below the last digit of 1
-    return parts.scaled(total.rounded).with_sign(x)
+    return parts.scaled(total.rounded).with_sign(x)  # of x also if the result is 0
 
 
 def tanh(x: Value) -> Value:

@@ -118,7 +118,7 @@ def loaded(module: str, *symbols: str) -> Any:
 
 
 def _object_code(text: str) -> bytes:
-    """Return the object file of a module, for this processor; higher levels than 1 take longer to compile."""
+    """Return the object file of a module in LLVM's IR, for this processor; higher levels of passes take longer to compile."""
     host = machine()
     module = host.llvm.parse_assembly(text)
     module.verify()

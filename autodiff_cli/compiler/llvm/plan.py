@@ -72,10 +72,10 @@ class Plan:
 
     def _copied_results(self) -> list[tuple[int, Instruction]]:
         """Return the results that no kernel writes into their arrays: repeated ones, those of NumPy, and those of other types."""
-        written = {op for stage in self._stages for op in stage.results}
+        written = {op for stage in self._stages for op in stage.results}  # by kernels
         direct = {i for op, i in self._first.items() if op in written and op.dtype == self.dtype}
         others = [(i, op) for i, op in enumerate(self._results) if i not in self._constants and i not in direct]
-        return [(i, op) for i, op in others if type(op) is Instruction]
+        return [(i, op) for i, op in others if type(op) is Instruction]  # all are, without the constants
 
     def _stages_of_rows(self) -> list[Stage]:
         """Return the stages that compute what is not equal in all rows: one kernel, if it can compute all instructions."""
@@ -94,7 +94,7 @@ class Plan:
         needed_later: set[Operand] = set(self._results)
         for calls, rows in reversed(self._pieces(refused)):
             own = set(rows)
-            inputs = dict.fromkeys(op for row in rows for op in computing(row.operands) if op not in own)
+            inputs = dict.fromkeys(op for each in rows for op in computing(each.operands) if op not in own)
             columns = [op for op in inputs if op not in self._once]
             stages.append(self._stage(calls, rows, columns, [op for op in rows if op in needed_later]))
             needed_later.update(op for instruction in (*calls, *rows) for op in computing(instruction.operands))
@@ -121,7 +121,7 @@ class Plan:
     def _stage(
         self, calls: list[Instruction], rows: Sequence[Instruction], columns: list[Instruction], results: list[Instruction]
     ) -> Stage:
-        """Return a stage with a kernel that computes ``rows`` from ``columns`` and stores ``results``; none without results."""
+        """Return a stage: ``calls`` of NumPy, and a kernel that computes ``rows`` from ``columns`` unless ``results`` is empty."""
         if not results:
             return Stage(calls, function=None, columns=[], results=[])
         width, inline = machine().width, len(rows) <= INLINED
@@ -129,7 +129,7 @@ class Plan:
         return Stage(calls, compiled(code, width), columns, results)
 
     def run(self, columns: Mapping[str, Array], out: Sequence[Array], threads: int) -> None:
-        """Compute all results; see ``Compiled.run``."""
+        """Compute all results in at most so many threads, fewer for few rows; see ``Compiled.run``."""
         rows = len(out[0])
         constants = self._parts.constants(columns, self.dtype)
         inputs = {variable: columns[variable.variable] for variable in self._parts.columns}
@@ -159,7 +159,7 @@ class Plan:
         scalars: Sequence[Array],
         out: Sequence[Array],
     ) -> None:
-        """Compute all results for some rows, and write them into ``out``; ``scalars`` are ``constants`` as arrays for kernels."""
+        """Compute all results for some rows of ``inputs``, and write them into ``out``; ``scalars`` are constants for kernels."""
         values: dict[Instruction, Any] = {op: np.ascontiguousarray(array[rows], self.dtype) for op, array in inputs.items()}
         length = rows.stop - rows.start
         for calls, function, columns, results in self._stages:

@@ -134,10 +134,10 @@ class _Run:
         facts = run_directory.facts_of(self.job, self.inputs, template, self.settings.most)
         summary = Tally()
         with (
-            run_directory.in_folder(target, self.job.form, facts, self.settings.resume) as directory,
+            run_directory.in_folder(target, self.job.form, facts, self.settings.resume) as folder_run,
             self.settings.connected(self.tell) as results,
         ):
-            job = replace(self.job, folder=directory._replace(types=self._types()))
+            job = replace(self.job, folder=folder_run._replace(types=self._types()))
             for tally, _ in self._parts(job, results, storage.join(folder, template)):
                 summary.add(tally)
         return summary

@@ -71,7 +71,7 @@ class ArrowReader(Reader):
         from pyarrow import _parquet  # pyarrow.parquet imports what object stores need
 
         opened = _parquet.ParquetReader()
-        opened.open(file, pre_buffer=self._is_remote)  # it keeps all requested row groups in memory
+        opened.open(file, pre_buffer=self._is_remote)  # a buffer keeps all requested row groups in memory
         return opened
 
     def _ipc(self, file: IO[bytes]) -> Any:
@@ -155,7 +155,7 @@ class ArrowReader(Reader):
         numbers = {name: self._numbers(self._column(batch, name), name, lines, bad) for name in request.numbers}
         columns = {name: batch.column(name) for name in request.copies}
         texts = {name: self._column(batch, name) for name in request.texts}
-        return bad.applied_to(Block(batch.num_rows, numbers, columns, None, bad.where, lines, texts=texts))
+        return bad.applied_to(Block(batch.num_rows, numbers, columns, raw=None, where=bad.where, lines=lines, texts=texts))
 
     def _column(self, batch: RecordBatch, name: str) -> ArrowArray:
         """Return a column, or a field inside a column; a field of a null is null, and that of another type is a ``DataError``."""

@@ -149,7 +149,7 @@ class DelimitedReader(TextReader):
         return rows, len(data) - len(left.encode())
 
     def _parsed_lines(self, lines: list[str], first: int) -> tuple[_Rows, int]:
-        """Parse lines, some of which are empty or parts of a row; return the whole rows and their number of lines."""
+        """Parse lines, some empty or parts of a row; return the whole rows and their number of lines.  May raise ``DataError``."""
         reader = csv.reader([*lines, "\n"], delimiter=self.delimiter)  # a row that contains the added line is not whole
         cells: list[list[str]] = []
         raws: list[str] = []
@@ -175,7 +175,7 @@ class DelimitedReader(TextReader):
         cells = self._fast_cells(piece.data, request) if piece.rows is None and is_fast(len(piece.data)) else None
         if cells is not None:
             return self._as_block(_ReadRows(cells, piece.first), piece.data if copies_raw else None, request, bad)
-        rows = piece.rows or self._parsed(piece.data, piece.first)[0]
+        rows = piece.rows or self._parsed(piece.data, piece.first)[0]  # ``_piece`` may have parsed them
         raw = list(rows.raws) if copies_raw else None
         widths = set(map(len, rows.cells))
         if widths - {len(self.columns)}:

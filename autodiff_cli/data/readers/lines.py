@@ -122,7 +122,7 @@ class TextReader(Reader):
         return super().estimate / ROW
 
     def _next(self) -> bytes:
-        """Read the next bytes of the file, up to the end of the part to read; ``ended`` says whether they are the last."""
+        """Read the next bytes of the part to read, or raise ``FileError``; then ``ended`` says whether they are the last."""
         is_first_of_pipe = self._soon and self.total is None and not self.done
         size = min(CHUNK, FIRST) if is_first_of_pipe else CHUNK
         size = size if self._span_bytes is None else min(size, self._span_bytes - self.done)

@@ -94,10 +94,10 @@ class NumpyReader(Reader):
         columns = {name: self._copied(name, piece) for name in request.copies}
         texts = {name: self._copied(name, piece) for name in request.texts}
         lines = range(piece.start + 1, piece.stop + 1)
-        return bad.applied_to(Block(len(lines), numbers, columns, None, bad.where, lines, texts=texts))
+        return bad.applied_to(Block(len(lines), numbers, columns, raw=None, where=bad.where, lines=lines, texts=texts))
 
     def _copied(self, name: str, piece: slice) -> Array:
-        """Return rows of a column with the bytes in the order of this machine, after a check that its text is valid Unicode."""
+        """Return rows of a column, with the bytes in the order of this machine; ``DataError`` for text that is not Unicode."""
         array = self._arrays[name][piece]
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         if array.dtype.kind == "U" and array.size and array.dtype.itemsize:

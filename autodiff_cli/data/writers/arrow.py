@@ -167,7 +167,7 @@ class ArrowWriter(Writer):
         return field if self._is_parquet or self._one_dictionary else field.with_type(kind.value_type)
 
     def _inferred(self, name: str, column: list[Any]) -> Any:
-        """Return the Arrow type of Python values, texts or those of JSON, in the first rows; that of text if all are ``None``."""
+        """Return the Arrow type of Python values; that of text if all are ``None``.  Several types are a ``DataError``."""
         try:
             kind = self._arrow.infer_type(column)
         except self._arrow.ArrowException:
@@ -181,7 +181,7 @@ class ArrowWriter(Writer):
             if isinstance(column, list):
                 return self._arrow.array(column, kind)
             if not self._arrow.types.is_dictionary(kind):
-                column = dense(column)
+                column = dense(column)  # without its dictionary
                 return column if column.type == kind else column.cast(kind)
             if not self._arrow.types.is_dictionary(column.type):
                 column = column.dictionary_encode()
@@ -212,7 +212,7 @@ class ArrowWriter(Writer):
         return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
 
     def _write_table(self) -> None:
-        """Let the thread write the waiting rows as a table, after the table before is written."""
+        """Wait until the table before is written, and let the thread write the waiting rows as the next one."""
         table = self._arrow.Table.from_batches(self._waiting, self._schema)
         self._waiting, self._rows, self._bytes = [], 0, 0
         self._wait()

@@ -74,7 +74,7 @@ class NpyWriter(Writer):
         return [*(as_array(block.columns[name], name, block.lines) for name in self._copies), *results]
 
     def _row_type(self, arrays: Sequence[Array]) -> _DType:
-        """Return the type of a row, given the first rows; raise ``DataError`` if it cannot have the name of a column."""
+        """Return the type of a row, given the first rows as ``arrays``; ``DataError`` if it cannot have the name of a column."""
         names = (*self._copies, *self._results)
         if any(not name or "\0" in name for name in names):
             hint = f"name the column in the header, or use {setting('no_keep')} to drop the input columns"
@@ -91,11 +91,11 @@ class NpyWriter(Writer):
                 message = f"column '{name}' is {array.dtype} in later rows and {self._dtype[i]} in the first rows"
                 raise FileError(message, hint=f"use {setting('no_keep')} to drop it")
             rows[name] = array
-        self._stored.write(rows.view(np.uint8).data if len(rows) else b"")
+        self._stored.write(rows.view(np.uint8).data if len(rows) else b"")  # the bytes, without a copy
         self._rows += len(rows)
 
     def finish(self) -> None:
-        """Write the array, from the temporary file; an empty file cannot be mapped to memory."""
+        """Write the array of all rows, mapped to memory from the temporary file unless this is empty."""
         self._stored.flush()
         assert self._dtype is not None  # because ``write`` is called even without rows
         rows: Array = np.memmap(self._stored, self._dtype, "r", shape=self._rows) if self._rows else np.empty(0, self._dtype)
