@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1608,
     "root": 1576,
     "script": 1511,
-    "solvers": 13366,
+    "solvers": 13385,
     "symbolic": 5201,
     "utils": 292,
 }

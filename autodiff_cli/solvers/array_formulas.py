@@ -29,22 +29,22 @@ _LARGEST = 5
 """The maximum number of rows of a matrix whose determinant is expanded."""
 
 
-def _reduced(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]) -> Any:
-    """Join the elements along dimensions by a function of two elements, in order; ``keepdim`` leaves these dimensions as 1."""
+def _join_along(x: Value, dim: Dims, keepdim: bool, join: Callable[[Any, Any], Any]) -> Any:
+    """Join the elements along ``dim`` (``None``: all) by a function of two elements; ``keepdim`` leaves dimensions of size 1."""
     axes = dimensions(dim, x.ndim)
     others = [d for d in range(x.ndim) if d not in axes]
-    axes_first = permute(x, [*axes, *others]) if x.ndim else x
+    axes_first = permute(x, [*axes, *others]) if x.ndim else x  # a scalar has no axes
     slices = reshape(axes_first, [-1, *(x.shape[d] for d in others)])  # one for each place along the axes
     joined = functools.reduce(join, [slices[i] for i in range(slices.shape[0])])
     return reshape(joined, [1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdim else joined
 
 
 def _determinant(x: Value) -> Any:
-    """Return the determinant of each matrix, of ``_LARGEST`` rows at most, by Laplace expansion; every minor is computed once."""
+    """Return the determinant of each matrix by Laplace expansion; raise ``NotRecordable`` for more than ``_LARGEST`` rows."""
     n = x.shape[-1]
     if n > _LARGEST:
         raise NotRecordable(f"the determinant of a matrix of {n} rows is not expanded")
-    minors: dict[tuple[int, ...], Any] = {(): 1.0}  # the determinants of the rows so far and as many columns, by these columns
+    minors: dict[tuple[int, ...], Any] = {(): 1.0}  # by columns: the determinant of the rows so far and of these columns
     for row in range(n):
         larger_minors: dict[tuple[int, ...], Any] = {}
         for columns, minor in minors.items():
@@ -61,7 +61,7 @@ def _cofactors(x: Value) -> Any:
     """Return the cofactor matrix: the determinants without row i and column j, times (-1)**(i + j); 1 for a matrix of one row."""
     n = x.shape[-1]
     if n == 1:
-        return x * 0 + 1
+        return x * 0 + 1  # in the shape of x
     rows = []
     for i in range(n):
         other_rows = stack([x[..., k, :] for k in range(n) if k != i], -2)
@@ -80,15 +80,15 @@ def _solution(x: Value, y: Value) -> Any:
     determinant = _determinant(x)
     product = matmul(mT(_cofactors(x)), y)
     for _ in range(product.ndim - determinant.ndim):
-        determinant = unsqueeze(determinant, -1)
+        determinant = unsqueeze(determinant, -1)  # one divisor for all elements of a solution
     return product / determinant
 
 
 def _norm(x: Value, ord: float, dim: Dims, keepdim: bool) -> Any:
-    """Return ``sum(abs(x)**ord)**(1/ord)`` along dimensions; its limits for 0, inf and -inf: a count, the largest, the least."""
+    """Return ``sum(abs(x)**ord)**(1/ord)`` along ``dim``; for 0, inf, -inf: the count of nonzeros, the largest, the least size."""
     size = abs(x)
     if math.isinf(ord):
-        return _reduced(size, dim, keepdim, maximum if ord > 0 else minimum)
+        return _join_along(size, dim, keepdim, maximum if ord > 0 else minimum)
     if ord == 0:
         return sum(where(x == 0, 0.0, 1.0), dim, keepdim)
     if ord == 1:
@@ -106,8 +106,8 @@ FORMULAS: Mapping[str, Callable[..., Any]] = {
     "solve": _solution,
     "vdot": lambda x, y: sum(x * y),
     "linalg_vector_norm": _norm,
-    "logsumexp": lambda x, dim, keepdim: _reduced(x, dim, keepdim, logaddexp),
-    **dict.fromkeys(("amax", "max"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, maximum)),
-    **dict.fromkeys(("amin", "min"), lambda x, dim, keepdim: _reduced(x, dim, keepdim, minimum)),
+    "logsumexp": lambda x, dim, keepdim: _join_along(x, dim, keepdim, logaddexp),
+    **dict.fromkeys(("amax", "max"), lambda x, dim, keepdim: _join_along(x, dim, keepdim, maximum)),
+    **dict.fromkeys(("amin", "min"), lambda x, dim, keepdim: _join_along(x, dim, keepdim, minimum)),
 }
 """The formulas by the names of the primitives."""

@@ -21,12 +21,9 @@ Ends = tuple[float | None, float | None]
 
 
 def pairs(values: Iterable[str] | Mapping[str, Any], name: str, example: str = "1") -> list[tuple[str, Any]]:
-    """Return the pairs of a mapping, or the names and texts in texts such as ``b=0:10,c=:5``.
+    """Return the pairs of a mapping, or of a name and a text from each ``b=0:10`` in texts such as ``b=0:10,c=:5``.
 
-    Args:
-        values: the mapping, or the texts.
-        name: the setting that contains them.
-        example: an example of a value for the hint of an error.
+    See ``split_bindings`` for the setting ``name``, the ``example``, and the errors.
     """
     if isinstance(values, Mapping):
         return list(values.items())
@@ -37,11 +34,11 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Ends], name: str) -> dic
     """Return the intervals in texts such as ``b=0:10,c=:5``, by variable.
 
     Args:
-        texts: the texts; or, in Python, the interval of each variable as a text or as a pair of numbers, ``None`` for no bound.
+        texts: the texts; or, in Python, the interval of each variable as a text or as a pair of numbers, ``None`` for an open end.
         name: the setting that contains the texts.
 
     Raises:
-        UsageError: if an interval is not ``FROM:TO``, is empty, or is given twice.
+        UsageError: if an interval is not ``FROM:TO`` with numbers, is empty, or is given twice.
     """
     result: dict[str, Interval] = {}
     for variable, value in pairs(texts, name, "0:10"):
@@ -52,7 +49,7 @@ def intervals(texts: Iterable[str] | Mapping[str, str | Ends], name: str) -> dic
 
 
 def _interval(variable: str, value: str | Ends, name: str) -> Interval:
-    """Return the interval of a variable, as a text or a pair in the setting ``name``, as a pair of numbers; see ``intervals``."""
+    """Return the interval of a variable, given as a text or a pair in the setting ``name``; an open end is infinite."""
     ends: object = value.split(":") if isinstance(value, str) else value
     if not isinstance(ends, tuple | list) or len(ends) != 2:
         message = f"{setting(name)} expects {variable}=FROM:TO, but got '{value}'"
@@ -65,7 +62,7 @@ def _interval(variable: str, value: str | Ends, name: str) -> Interval:
 
 
 def _end(end: str | float | None, default: float, name: str, variable: str) -> float:
-    """Return an end of the interval of a variable, in the setting ``name``, as a number; the default if it is left out."""
+    """Return an end of an interval as a number, ``default`` if left out; errors name the variable and the setting ``name``."""
     if end is None or (isinstance(end, str) and not end.strip()):
         return default
     value: Array = constant_value(end, name, variable) if isinstance(end, str) else np.asarray(end, float)

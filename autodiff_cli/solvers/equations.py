@@ -57,7 +57,7 @@ class Equations(NamedTuple):
 
 
 def equations(source: str, known: Collection[str] = ()) -> Equations:
-    """Parse a program of definitions and equations; if it has only definitions, a last one ``name = value`` is an equation.
+    """Parse a program of definitions and equations; if all statements are definitions, a last one ``name = value`` is an equation.
 
     Args:
         source: the text: statements that are separated by ``;`` or a newline.
@@ -66,12 +66,12 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
     Raises:
         ParseError: if the text is invalid, a statement has two equals signs, or nothing states an equation.
     """
-    *tokens, end = tokenize(source)
-    result = Equations(source, [], [])
-    functions: set[str] = set()
+    *tokens, end = tokenize(source)  # ``end`` marks the end of the text, which the parser needs
+    result = Equations(source, definitions=[], equations=[])
+    functions: set[str] = set()  # defined so far
     for part in ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "_SEPARATOR"):
         statement = tokens[part]
-        if not statement:
+        if not statement:  # as between two separators
             continue
         left, *right = _sides(source, statement)
         if right and _defines(left, {*known}, functions):
@@ -112,21 +112,22 @@ def _sides(source: str, statement: list[Syntax]) -> list[list[Syntax]]:
 
 
 def _defines(left: list[Syntax], known: set[str], functions: set[str]) -> bool:
-    """Return whether the tokens ``left`` of an equals sign define a name not ``known``, names ``a, b``, or a new function."""
+    """Return whether tokens left of ``=`` define a name not ``known``, names ``a, b``, or a function not in ``functions``."""
     kinds = [token.kind for token in left]
     if kinds == ["NAME"]:
         return left[0].text not in known
     if kinds[:2] == ["NAME", "LPAR"] and kinds[-1] == "RPAR":
-        is_new = left[0].text not in functions | FUNCTIONS.keys()
+        is_new = left[0].text not in functions | FUNCTIONS.keys()  # defined before, or of the language
         return is_new and set(kinds[2:-1]) <= {"NAME", "COMMA"}
     return len(kinds) > 2 and set(kinds) == {"NAME", "COMMA"}
 
 
 def _expression(source: str, tokens: list[Syntax], statement: list[Syntax]) -> Syntax:
-    """Return the tree of one side, given by its tokens, of a statement; raise an error at the equals sign if there are none."""
+    """Return the tree of the tokens of one side of a statement; a side without tokens is an error at the equals sign."""
     if not tokens:
         sign = next(token for token in statement if token.kind == "EQUAL")
         message = "a side of the equation is missing"
         raise ParseError(message, span=sign.span, source=source, hint="write an expression on both sides of =")
-    closing = Syntax("$END", [], "", (tokens[-1].span[1], tokens[-1].span[1]))
-    return parse_tokens(source, [*tokens, closing]).children[0]
+    last = tokens[-1].span[1]
+    end = Syntax("$END", [], "", (last, last))  # which the parser needs after the last token
+    return parse_tokens(source, [*tokens, end]).children[0]

@@ -34,7 +34,8 @@ def discontinuity(system: System, enclosure: Enclosure | None, x: Vector, reach:
 
     Args:
         system: the functions.
-        enclosure: the functions over boxes; ``None`` if they cannot be traced, and then only the point itself is examined.
+        enclosure: the functions over boxes; ``None`` if they cannot be traced: then only the point itself is examined, unless
+            they are continuous everywhere.
         x, reach: the point, and the distance in each of the n variables, which is at least a few units in the last place.
     """
     low, high = x - reach, x + reach
@@ -61,6 +62,7 @@ def is_continuous_everywhere(program: Syntax) -> bool:
     """Return whether a program has only operations that are defined and continuous for all numbers."""
 
     def is_continuous(node: Syntax) -> bool:
+        """Return whether the values of a node are continuous where those of its children are."""
         if node.kind == "call":
             return node.children[0].text in _CONTINUOUS.split()
         if node.kind == "pow":
@@ -79,20 +81,20 @@ def _on_line(x: Vector, i: int, value: float) -> Vector:
 
 
 def _irregular_places(enclosure: Enclosure, x: Vector, i: int, low: float, high: float) -> list[tuple[float, float]]:
-    """Return close floats between which a function of variable i may jump: the lowest pair, and the range from it to the last."""
+    """Return ranges of variable i in which a function may jump: the lowest neighbouring floats, and from these to the highest."""
 
     def is_regular(a: float, b: float) -> bool:
         return enclosure.is_regular(_on_line(x, i, a), _on_line(x, i, b))
 
     if is_regular(low, high):
         return []
-    lowest, highest = _bisected(is_regular, low, high, True), _bisected(is_regular, low, high, False)
+    lowest, highest = (_irregular_pair(is_regular, low, high, lower_first) for lower_first in (True, False))
     return [lowest] if lowest == highest else [lowest, (lowest[0], highest[1])]
 
 
-def _bisected(is_regular: Callable[[float, float], bool], low: float, high: float, lower_first: bool) -> tuple[float, float]:
-    """Return the two neighbouring floats without regularity between them that are lowest, or highest without ``lower_first``."""
-    while low < (middle := low / 2 + high / 2) < high:
+def _irregular_pair(is_regular: Callable[[float, float], bool], low: float, high: float, lower_first: bool) -> tuple[float, float]:
+    """Bisect a range that is not regular to the lowest neighbouring floats (or highest, without ``lower_first``) that are not."""
+    while low < (middle := low / 2 + high / 2) < high:  # until there is no float between them
         lower, upper = (low, middle), (middle, high)
         first, second = (lower, upper) if lower_first else (upper, lower)
         low, high = second if is_regular(*first) else first
@@ -102,7 +104,11 @@ def _bisected(is_regular: Callable[[float, float], bool], low: float, high: floa
 def _discontinuity_between(
     system: System, enclosure: Enclosure | None, x: Vector, i: int, low: float, high: float
 ) -> Discontinuity | None:
-    """Return the discontinuity between two close values of variable i; ``None`` also if the functions are defined on no side."""
+    """Return the discontinuity at x with variable i between two close values, if any; ``None`` if no side is defined.
+
+    In this order: undefined between the values; a jump between the limits on both sides; a jump that the enclosure found and an
+    exact evaluation confirms.
+    """
     if max(abs(low), abs(high)) < _NEAR_0:
         low = high = 0.0
     steps = _steps_beside(low, high)
@@ -123,7 +129,8 @@ def _discontinuity_between(
         return Discontinuity("undefined", where)
     if not all(is_defined_beside):
         return None
-    evaluations = (system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in {low, high})
+    ends = {low, high}  # which may be one number
+    evaluations = (system.evaluation(k, _on_line(x, i, end)) for k in range(len(system.programs)) for end in ends)
     if (limits := _limits_of_jump(left, right, here, steps, high - low)) is not None:
         # The values of a function of arrays may differ as much beside a pole that is as close as the floats.
         is_continuous = system.tape is None and all(map(is_exactly_continuous, evaluations))
@@ -134,15 +141,15 @@ def _discontinuity_between(
 
 
 def _steps_beside(low: float, high: float) -> list[float]:
-    """Return the decreasing distances from two floats to values beside them, absolute at 0; the last is at least their gap."""
-    size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])
+    """Return three decreasing distances from two floats to values beside them: relative to their size, or absolute at 0."""
+    size = max(abs(low), abs(high), (high - low) / _EPS ** STEPS[-1])  # so that the last distance is at least their gap
     return [size * _EPS**power for power in STEPS] if size else [_EPS**power for power in STEPS_AT_0]
 
 
 def _limits_of_jump(
     left: list[Vector], right: list[Vector], here: list[Vector], steps: list[float], gap: float
 ) -> tuple[float, float] | None:
-    """Return the limits of the first function that jumps, or ``None``.
+    """Return the left and the right limit of the first function that jumps, or ``None``.
 
     Its values are known at two floats with a gap between them, ``here``, and at distances ``steps`` to the left and the right.
     """

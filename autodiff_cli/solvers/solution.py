@@ -70,5 +70,5 @@ def by_names(names: Sequence[str], matrix: Matrix) -> dict[str, dict[str, Any]]:
 
 
 def plain_values(values: Mapping[str, Any]) -> Record:
-    """Return values by name, which may be dictionaries themselves, with arrays as nested lists."""
+    """Return values by name, which may be such dictionaries themselves, with arrays as nested lists."""
     return {name: plain_values(value) if isinstance(value, dict) else plain(value) for name, value in values.items()}

@@ -57,6 +57,7 @@ class System:
 
     Attributes:
         names: the names of the variables.
+        shapes: the shape of each variable, by name.
         labels: the name of each of the n elements: ``x`` or ``v[0]``.
         start: the n values at the start.
         result_shapes: the shape of the result of each program.
@@ -90,8 +91,9 @@ class System:
         self._by_formula = by_formula
         self.evaluations = 0
         self.seconds = 0.0
-        self._programs: dict[str, Program] = {}
-        self.result_shapes = [output.shape for output in self._evaluated(self.start, False)[0]]
+        self._programs: dict[str, Program] = {}  # by kind, see ``columns``
+        results, _ = self._evaluated(self.start, differentiable=False)
+        self.result_shapes = [result.shape for result in results]
         self.count = sum(int(np.prod(shape)) for shape in self.result_shapes)
 
     def flat(self, values: Mapping[str, ArrayLike]) -> Vector:
@@ -117,11 +119,11 @@ class System:
         weights = np.ones(self.count) if weights is None else weights
         if self._formula is not None:
             result = self._hessian_by(self._formula, x)
-            if result is not None:
+            if result is not None:  # the formula holds at this point
                 (weight,) = weights  # a formula has one value
                 return np.asarray(result * weight)
         matrix = np.zeros((len(x), len(x)))
-        matrix[np.tril_indices(len(x))] = self.columns(x[:, None], "hessian", w=weights)[:, 0]
+        matrix[np.tril_indices(len(x))] = self.columns(x[:, None], "hessian", w=weights)[:, 0]  # the lower triangle
         return matrix + np.tril(matrix, -1).T
 
     def _hessian_by(self, function: HessianFunction, x: Vector) -> Matrix | None:
@@ -139,7 +141,7 @@ class System:
 
     @cached_property
     def _formula(self) -> HessianFunction | None:
-        """The Hessian matrix of one long expression of vectors, by a formula; ``None`` if there is none."""
+        """The function that returns the Hessian matrix by a formula; ``None`` if there is none, or it was not requested."""
         if not self._by_formula or self.count != 1 or len(self.programs) != 1:
             return None
         (program,) = self.programs
@@ -172,7 +174,7 @@ class System:
             program = self.program(kind, extra)
             if program is not None:
                 return _run_columns(program, points, count, extra)
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):  # without a tape: point by point
                 return np.stack([self._eager(kind, point, **extra) for point in np.transpose(points)], axis=1)
         finally:
             self.seconds += time.thread_time() - begun
@@ -227,7 +229,7 @@ class System:
             return None
 
     def _trace(self, formulas: Mapping[str, Callable[..., Any]]) -> tuple[list[Instruction], list[Operand]] | None:
-        """Return the variables and the results on a new tape, with ``formulas`` for primitives by name; ``None`` if impossible."""
+        """Return the variables and results on a new tape, with ``formulas`` for primitives by name; ``None`` if not traceable."""
         if len(self.start) > MOST_TRACED or self._formula is not None:
             return None
         try:
@@ -265,11 +267,11 @@ class System:
             return self._eager_second(kind, outputs, inputs, v, w)
         except LinAlgError:
             n = len(x)
-            sizes = {"values": self.count, "hessian": n * (n + 1) // 2, "product": n}
-            return np.full(sizes.get(kind, self.count * n), np.nan)
+            sizes = {"values": self.count, "jacobian": self.count * self.active, "hessian": n * (n + 1) // 2, "product": n}
+            return np.full(sizes.get(kind, self.count * n), np.nan)  # n third derivatives of each function
 
     def _eager_second(self, kind: str, outputs: list[Tensor], inputs: list[Tensor], v: Vector | None, w: Vector | None) -> Vector:
-        """Return derivatives of second and third order of outputs by inputs, see ``columns`` for the kind, v and w."""
+        """Return the ``hessian``, ``product`` or ``third`` derivatives of outputs by inputs; see ``columns`` for v and w."""
         weights = np.eye(self.count) if w is None else w[None]  # without weights, each function is a sum of its own
         totals = [self._weighted_sum(outputs, row) for row in weights]
         if kind == "hessian":
@@ -279,8 +281,8 @@ class System:
         if kind == "product":
             return np.concatenate([np.ravel(part._data) for part in hessian_vector(totals[0], inputs, direction)])
         products = [hessian_vector(total, inputs, direction, create_graph=True) for total in totals]
-        second_along = [sum((a * b).sum() for a, b in zip(parts, direction, strict=True)) for parts in products]
-        return _jacobian(second_along, inputs).ravel()  # the third derivatives
+        curvatures = [sum((a * b).sum() for a, b in zip(parts, direction, strict=True)) for parts in products]  # along v
+        return _jacobian(curvatures, inputs).ravel()  # the third derivatives
 
     def _outputs(self, x: Vector, differentiable: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Return the results of ``_evaluated``; raise an error if they do not have the shapes at the start."""
@@ -317,11 +319,11 @@ class System:
 def _run_columns(program: Program, points: Matrix | list[Vector], count: int, extra: Mapping[str, Vector]) -> Matrix:
     """Return the results of a program at ``count`` points; see ``System.columns`` for the arguments."""
     out = np.empty((len(program.outputs), count))
-    if len(out):
+    if len(out):  # there are results to compute
         rows = points if isinstance(points, list) else np.ascontiguousarray(points)
         columns = [row[0] for row in rows] if count == 1 else rows  # numbers for a single point
-        arrays = [*columns, *np.concatenate([np.zeros(0), *extra.values()])]
-        program.run(dict(zip(program.variables, arrays, strict=True)), list(out))
+        numbers = np.concatenate([np.zeros(0), *extra.values()])  # the same at all points
+        program.run(dict(zip(program.variables, [*columns, *numbers], strict=True)), list(out))
     return out
 
 
@@ -332,7 +334,7 @@ def _jacobian(outputs: Sequence[Tensor], inputs: list[Tensor]) -> Matrix:
 
 
 def _weighted(tape: Tape, prefix: str, operands: Iterable[Operand]) -> Operand:
-    """Append the sum of operands, each times a variable of the tape, ``prefix:i``, and return it."""
+    """Append the sum of operands, each times a new variable ``prefix:i``, to a tape, and return it."""
     total: Operand = 0.0
     for i, operand in enumerate(operands):
         total = tape.call("add", total, tape.call("mul", tape.variable(f"{prefix}:{i}"), operand))
