@@ -88,7 +88,7 @@ class Minimizer:
         start: the first points, of shape (B, n).
         box: the bounds of the n parameters.
         most: the maximum number of steps, accepted or not, of each problem.
-        watch: a function that is called with every step of the first problem: its kind, ``start``, ``damped``
+        watch: a function that is called with every step of a single problem (B = 1): its kind, ``start``, ``damped``
             (Levenberg-Marquardt), ``rejected``, or ``newton``; the point, the objective, the norm of the scaled step, the damping.
 
     Attributes:
@@ -124,19 +124,19 @@ class Minimizer:
                 converged = self._newton(active)  # also tried where the former steps ended without a further decrease
                 self.ended[active] = np.where(converged, CONVERGED, ended)
                 again = np.flatnonzero(self.ended == RUNNING)
-                # Try Newton steps again when the problems are much closer, and at last only at the end.
+                # Try Newton steps again when the problems are much closer; at last (0) only when no other step helps.
                 self.near[again] = np.where(self.near[again] > NEAREST, self.near[again] * 1e-2, 0.0)
         return Minimization(self.point, self.linear.value, self.steps, self.evaluations, self.ended)
 
     def _report(self, kind: str, point: Matrix, value: Vector, length: Vector, damping: Vector) -> None:
-        """Call ``watch``, if there is one, with a step of the first problem."""
+        """Call ``watch``, if there is one, with the numbers of the first problem, which is then the only one."""
         if self._watch is not None:
             self._watch(kind, point[0].tolist(), float(value[0]), float(length[0]), float(damping[0]))
 
     def _levenberg(self, problems: Indices) -> Indices:
         """Take Levenberg-Marquardt steps of problems; return how each ended, or ``RUNNING`` if it is near a minimum."""
-        ended = np.full(len(self.point), RUNNING)
-        active, objective = problems, self.objective.only(problems)
+        ended = np.full(len(self.point), RUNNING)  # of all B problems; only the entries of ``problems`` are returned
+        active, objective = problems, self.objective.only(problems)  # those that still take steps
         while True:
             linear = self.linear.take(active)
             free = self.box.free(self.point[active], linear.gradient)
@@ -157,7 +157,7 @@ class Minimizer:
                 active, objective = active[~done], objective.only(np.flatnonzero(~done))
 
     def _try_steps(self, active: Indices, objective: SumOfSquares, free_linear: Linear, free: Mask, going: Mask) -> Mask:
-        """Try a damped step of the active problems that are ``going``, and take it if it decreases the objective.
+        """Try a damped step of the active problems that are ``going``; take it if the objective decreases; adapt the damping.
 
         The active problems have the ``objective``, and the linear problems ``free_linear`` of their ``free`` parameters.  Return
         which of them have stalled: their steps are too short to move the point.
@@ -184,7 +184,7 @@ class Minimizer:
         return stalled
 
     def _adapt_damping(self, accepted: Indices, gain: Vector, rejected: Indices) -> None:
-        """Change the damping by the rule of Nielsen; the gain of a step is its decrease relative to the predicted one."""
+        """Change the damping of problems by Nielsen's rule; the gain of an accepted step is its decrease over the predicted one."""
         self.damping[accepted] *= np.maximum(1 / 3, 1 - (2 * gain - 1) ** 3)
         self.growth[accepted] = GROWTH
         self.damping[rejected] *= self.growth[rejected]
@@ -195,13 +195,13 @@ class Minimizer:
         count = len(problems)
         point, value = self.point[problems], self.linear.value[problems]
         start, best = value.copy(), point.copy()
-        last_length, converged = np.full(count, np.inf), np.zeros(count, bool)
+        last_length, converged = np.full(count, np.inf), np.zeros(count, bool)  # inf: no step yet
         active, objective = np.arange(count), self.objective.only(problems)  # places in ``problems``
         for _ in range(MOST_NEWTON):
             p, before = point[active], last_length[active]
             at = objective.quadratic(p)
             self.evaluations[problems[active]] += 1
-            if before[0] < np.inf and at.finite[0]:
+            if before[0] < np.inf and at.finite[0]:  # a step led here
                 self._report("newton", p, at.value, before, np.zeros(1))
             free = self.box.free(p, at.gradient)
             step, length, positive = at.newton_steps(free)
@@ -233,12 +233,12 @@ def _newton_progress(
 ) -> tuple[Mask, Mask]:
     """Return which sequences of Newton steps failed, and which come closer to a minimum; the others are at one, to rounding.
 
-    Until steps are close to their ``rounding`` errors, the objective must not rise above its value at the ``start``, and each
-    ``length`` must be less than half of that of the step ``before``.  The Hessians must be ``positive`` definite.
+    Until steps are close to their ``rounding`` errors, the objective must not rise above its value at the ``start``, and each next
+    ``length`` must be less than half of that of the step ``before``, inf at first.  The Hessians must be ``positive`` definite.
     """
     risen = (at.value > start * (1 + RISE)) & (before > FAR_OFF * rounding)
     grown = length >= before / 2
-    diverging = grown & (length > rounding) & (before > 100 * FAR_OFF * rounding)
+    diverging = grown & (length > rounding) & (before > 100 * FAR_OFF * rounding)  # 100: nearer, rounding may lengthen steps
     failed = ~at.finite | ~positive | risen | diverging
     return failed, ~failed & ~grown
 
@@ -261,6 +261,7 @@ def _damped_steps(
     triangle = triangles(rows)[:, :n]
     factor, right = triangle[:, :, :n], triangle[:, :, n]
     velocity = upper_solve(factor, right)  # u
+    # By the linear model, the decrease is u'(damping u - g/D)/2.
     predicted = 0.5 * np.einsum("bi,bi->b", velocity, damping[:, None] * velocity - linear.gradient / scale)
     second = objective.along(point, velocity / scale) * free / scale  # J'a/D
     acceleration = -0.5 * upper_solve(factor, lower_solve(np.swapaxes(factor, 1, 2), second))
@@ -345,14 +346,14 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
     with np.errstate(all="ignore"):
         linear, quadratic = objective.linear(point), objective.quadratic(point)
         finite = quadratic.finite & linear.finite
-        free = np.where(finite[:, None], box.free(point, quadratic.gradient), True)
+        free = np.where(finite[:, None], box.free(point, quadratic.gradient), True)  # all where it is not known
         step, _, positive = quadratic.newton_steps(free)
         linear = linear.restricted(free)
         error = np.abs(step) + _rounding_of_minimum(objective, point, step, free, patterns)
         digits = np.clip(-np.log10(error / np.where(point == 0, 1.0, np.abs(point))), 0, 16)
         has_all_digits = np.where(free, digits >= ENOUGH_DIGITS, True).all(1)
         certain = has_all_digits | _is_exact(linear.norms * free, point, error, quadratic.value)
-        count = free.sum(1)
+        count = free.sum(1)  # of free parameters
         freedom = objective.rows(point) - count
         # Bates and Watts: the tangent part of the residuals per parameter, relative to the other part per degree of freedom.
         offset = linear.offset / np.sqrt(np.maximum(count, 1)) * np.sqrt(np.maximum(freedom, 1))
@@ -362,8 +363,8 @@ def optimality(objective: SumOfSquares, point: Matrix, box: Box, patterns: int =
 
 
 def _is_exact(scale: Matrix, point: Matrix, error: Matrix, value: Vector) -> Mask:
-    """Return where residuals (half the sum of squares is ``value``) and errors are negligible beside ``scale*point``."""
-    inexact = np.linalg.norm(np.column_stack([scale * error, np.sqrt(2 * value)]), axis=1)
+    """Return for which problems errors of parameters, times ``scale``, and residuals are negligible beside ``scale*point``."""
+    inexact = np.linalg.norm(np.column_stack([scale * error, np.sqrt(2 * value)]), axis=1)  # 2*value: the sum of squares
     return np.asarray(inexact <= 10**-ENOUGH_DIGITS * np.linalg.norm(scale * point, axis=1))
 
 
@@ -386,7 +387,7 @@ def _rounding_of_minimum(objective: SumOfSquares, point: Matrix, step: Matrix, f
 
 
 def _singular_directions(linear: Linear) -> tuple[Matrix, Stack]:
-    """Return the singular values of the column-scaled Jacobians, 0 if not finite, and their directions as rows of changes."""
+    """Return the singular values of the column-scaled Jacobians (0 if not finite), and rows: the change of parameters for each."""
     norms = linear.norms
     scaled = np.where(linear.finite[:, None, None], linear.scaled, 0.0)
     _, singular, vectors = np.linalg.svd(scaled)

@@ -88,13 +88,14 @@ class Reduced(SumOfSquares):
         return self._blocks_at(p).linear(self.minimize_own(p)).restricted(self.free(p))
 
     def rows(self, p: Matrix) -> Indices:
-        """Return the number of residuals less that of the free own parameters, as one number."""
+        """Return the number of all residuals less that of all free own parameters: an array of one number, as of one objective."""
         return np.array([self._all.sizes.sum() - self.free(p).sum()])
 
     def residuals(self, p: Matrix) -> Vector:
-        """Return for each block the root of its sum of squares, with the sign of its last weighted residual."""
-        u = self._all.residuals(_joined(self.minimize_own(p), p))
-        return np.asarray(np.sign(u[np.cumsum(self._all.sizes) - 1]) * np.sqrt(2 * self._values))
+        """Return one residual for each block: the root of its sum of squares, with the sign of its last weighted residual."""
+        u = self._all.residuals(self.joined(p))
+        last_of_blocks = u[np.cumsum(self._all.sizes) - 1]
+        return np.asarray(np.sign(last_of_blocks) * np.sqrt(2 * self.values(p)))
 
     def value(self, p: Matrix) -> Vector:
         return np.asarray(self.values(p).sum(keepdims=True))
@@ -102,8 +103,9 @@ class Reduced(SumOfSquares):
     def linear(self, p: Matrix) -> Linear:
         """Return the linear problem of the shared parameters: what is left of all blocks after the elimination."""
         *_, left = self.eliminated(p)
-        columns = left.shape[2]
-        return split(triangle([left.reshape(-1, columns)], columns)[None], self.value(p))
+        columns = left.shape[2]  # the shared parameters and the residuals
+        rows_of_all_blocks = left.reshape(-1, columns)
+        return split(triangle([rows_of_all_blocks], columns)[None], self.value(p))
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
         """Return zeros, so that the steps of the shared parameters are not accelerated."""
@@ -213,8 +215,8 @@ def errors_in_columns(model: Model, scale: Vector | None, errors: Mapping[str, V
     shared_columns = {name: np.zeros(of_all_parameters.rows) for name in model.parameters}  # to be set at each point
     of_unknowns = of_all_parameters.retraced([*errors], {**columns, **shared_columns})
     measured = np.column_stack([model.columns[name] for name in errors])
-    box = Box(np.full(k, -np.inf), np.full(k, np.inf))
-    return Reduced(of_all_parameters, of_unknowns, np.full(count, k + 1), measured, box)
+    unbounded = Box(np.full(k, -np.inf), np.full(k, np.inf))
+    return Reduced(of_all_parameters, of_unknowns, sizes=np.full(count, k + 1), start=measured, box=unbounded)
 
 
 def _with_terms_of_errors(tree: Syntax, names: list[str], mark: str) -> Syntax:
@@ -225,7 +227,7 @@ def _with_terms_of_errors(tree: Syntax, names: list[str], mark: str) -> Syntax:
     terms = [f"f{i}{mark}*({name} - {name}{mark})" for i, name in enumerate(names)]
     assignment, total = parse(f"r{mark} = 0; f{len(names)}{mark}*r{mark} + {' + '.join(terms)}").children
     *definitions, residual = tree.children
-    target, _ = assignment.children
+    target, _ = assignment.children  # the residual replaces the 0
     definitions.append(assignment.with_children([target, residual]))
     return tree.with_children([*definitions, total])
 

@@ -57,7 +57,7 @@ class Linear(NamedTuple):
 
     @property
     def offset(self) -> Vector:
-        """The norm of the tangent part of the residuals relative to that of the orthogonal part."""
+        """The norm of the tangent part of the residuals relative to that of the orthogonal part; inf if only the latter is 0."""
         tangent = np.linalg.norm(self.image, axis=1)
         with np.errstate(all="ignore"):
             return np.where(self.rest > 0, tangent / self.rest, np.where(tangent > 0, np.inf, 0.0))
@@ -72,11 +72,12 @@ class Linear(NamedTuple):
             part[problems[where]] = other[where]
 
     def restricted(self, free: Mask) -> Linear:
-        """Return the problems in which only some parameters are free; the columns of the others are unit vectors of their own."""
+        """Return the problems in which only parameters that are ``free``, of shape (B, n), move: the steps of the others are 0."""
         if free.all():
             return self
         n = free.shape[1]
-        # The columns are those of the n parameters and the residuals; the rows are the factor, the rest, and the unit vectors.
+        # The columns are those of the n parameters and the residuals.  The rows are the factor, the rest, and for each parameter
+        # that is not free its unit vector, so that the matrix stays regular.
         rows = np.zeros((len(free), n + 1 + n, n + 1))
         rows[:, :n, :n] = self.factor * free[:, None, :]
         rows[:, :n, n] = self.image
@@ -107,11 +108,12 @@ class Quadratic(NamedTuple):
         """Return Newton steps ``H s = -g`` of free parameters, their norms ``sqrt(s'H s)``, and where H is positive definite."""
         # The rows and columns of parameters that are not free are those of the identity matrix, so that they stay.
         gradient = np.where(free, self.gradient, 0.0)
-        hessian = np.where(free[:, :, None] & free[:, None, :], self.hessian, np.eye(free.shape[1]))
+        are_both_free = free[:, :, None] & free[:, None, :]
+        hessian = np.where(are_both_free, self.hessian, np.eye(free.shape[1]))
         diagonal = np.einsum("bii->bi", hessian)
         scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # which makes the diagonal 1, so that pivots are comparable
         lower, positive = cholesky(hessian / (scale[:, :, None] * scale[:, None, :]))
-        half = lower_solve(lower, -gradient / scale)
+        half = lower_solve(lower, -gradient / scale)  # its norm is sqrt(s'H s)
         step = upper_solve(np.swapaxes(lower, 1, 2), half) / scale
         return step, np.linalg.norm(half, axis=1), positive & (diagonal > 0).all(1)
 
@@ -122,23 +124,19 @@ def split(factors: Stack, value: Vector) -> Linear:
 
 
 def triangle(blocks: Iterable[Matrix], n: int) -> Matrix:
-    """Return the triangular factor of a tall matrix, given in blocks of rows, by a sequence of small QR factorisations.
+    """Return the triangular factor (n, n) of a tall matrix, given in blocks of rows with n columns, by small QR factorisations.
 
     The sizes of the factorisations do not depend on the number of threads, and neither do the digits of the result.
 
-    Args:
-        blocks: matrices with n columns.
-        n: the number of columns.
-
     Source: Demmel, Grigori, Hoemmen, Langou, "Communication-optimal parallel and sequential QR and LU factorizations" (2012).
     """
-    rows = max(SMALL // n, 2 * n)
+    rows = max(SMALL // n, 2 * n)  # of one factorisation, which leaves n of them: at most half
     factors = [np.zeros((n, n))]
     for block in blocks:
         whole = len(block) - len(block) % rows
         factors += [*triangles(block[:whole].reshape(-1, rows, n)), triangles(block[whole:])]
-    while len(factors) > 1:  # the factors of several blocks are as many rows as one block
-        count = max(rows // n, 2)
+    while len(factors) > 1:
+        count = max(rows // n, 2)  # of the factors that have together about as many rows
         factors = [triangles(np.vstack(factors[i : i + count])) for i in range(0, len(factors), count)]
     return factors[0]
 
@@ -149,7 +147,7 @@ def triangles(stack: Stack) -> Stack:
 
 
 def cholesky(matrices: Stack) -> tuple[Stack, Mask]:
-    """Return the lower Cholesky factors of matrices (B, n, n), and which are positive definite; the others have the factor 1."""
+    """Return the lower Cholesky factors of matrices (B, n, n), and which are positive definite; that of others is the identity."""
     n = matrices.shape[1]
     lower = np.zeros_like(matrices)
     positive = np.ones(len(matrices), bool)
@@ -169,6 +167,7 @@ def upper_solve(upper: Stack, right: Stack) -> Stack:
         upper: the matrices.
         right: the right sides, of shape (B, n) or (B, n, m).
     """
+    # In reverse order of the rows and columns, the matrix is lower triangular.
     return lower_solve(upper[:, ::-1, ::-1], right[:, ::-1])[:, ::-1]
 
 

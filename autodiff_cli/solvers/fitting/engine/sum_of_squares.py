@@ -42,7 +42,7 @@ class SumOfSquares:
         self.evaluations = 0
 
     def only(self, problems: Indices) -> SumOfSquares:
-        """Return some of the problems, given by their numbers in increasing order, with their rows."""
+        """Return some of the problems, given by their different numbers in increasing order, with their rows; self for all."""
         if len(problems) == len(self.sizes):
             return self
         rows = np.flatnonzero(np.repeat(np.isin(np.arange(len(self.sizes)), problems), self.sizes))
@@ -67,14 +67,14 @@ class SumOfSquares:
         if self._single:
             factors = triangle((block.T for block in weighted_blocks()), p.shape[1] + 1)[None]
         else:
-            (rows,) = weighted_blocks()
+            (rows,) = weighted_blocks()  # several problems have one block
             factors = self._triangles(rows)
         return split(factors, value)
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
         """Return J'a of each problem, weighted by the loss, for the second derivatives a of the residuals in a direction."""
         total = np.zeros_like(p)
-        for block in self.blocks("along", p, direction):
+        for block in self.blocks("along", p, direction):  # see ``Model.blocks`` for the rows of a block
             slopes, u, second = block[:-2], block[-2], block[-1]
             weighted = second if self.loss.plain else second * self.loss.weight(u)
             total += self._sums(slopes * weighted).T
@@ -89,9 +89,10 @@ class SumOfSquares:
             first = self.loss.first(u)
             value += self._sums(self.loss.value(u))
             gradient += self._sums(slopes * first).T
-            weighted = slopes if self.loss.plain else slopes * self.loss.second(u)
+            weighted = slopes if self.loss.plain else slopes * self.loss.second(u)  # L''(u) of the plain loss is 1
             for i, start in enumerate(np.cumsum(np.arange(n))):  # row i of the triangle has i + 1 entries
-                second = triangle_rows[start : start + i + 1]  # which are multiplied by L'(u), and products of slopes by L''(u)
+                second = triangle_rows[start : start + i + 1]
+                # The chain rule: L''(u) times products of slopes, plus L'(u) times second derivatives.
                 hessian[:, i, : i + 1] += self._sums(slopes[i] * weighted[: i + 1] + second * first).T
         hessian = hessian + np.swapaxes(np.tril(hessian, -1), 1, 2)
         return Quadratic(value, gradient, hessian)
@@ -115,11 +116,11 @@ class SumOfSquares:
         for block in self.blocks("jacobian", p):
             slopes, u = block[:-1], block[-1]
             gradients = slopes * self.loss.first(u)
-            total += np.stack([self._sums(entries * gradients).T for entries in gradients], axis=1)
+            total += np.stack([self._sums(row_of_one * gradients).T for row_of_one in gradients], axis=1)
         return total
 
     def blocks(self, kind: str, p: Matrix, direction: Matrix | None = None) -> Iterator[Matrix]:
-        """Yield ``Model.blocks`` times the scale of each row, for ranges of rows of a single problem, or for all rows."""
+        """Yield ``Model.blocks`` times the scale of each row: several ranges of the rows of a single problem, else one of all."""
         self.evaluations += 1
         along = None if direction is None else self._in_rows(direction)
         blocks = self.model.blocks(kind, self._in_rows(p), along)
@@ -138,7 +139,10 @@ class SumOfSquares:
             return np.add.reduceat(rows, self._starts, axis=-1)
 
     def _triangles(self, rows: Matrix) -> Stack:
-        """Return the triangular factor of each problem (B, c, c) from the columns of all N rows, of shape (c, N)."""
+        """Return the triangular factor of each problem (B, c, c) from the columns of all N rows, of shape (c, N).
+
+        Small problems of equal size are factorised together.
+        """
         count = len(rows)
         table = rows.T
         factors = np.zeros((len(self.sizes), count, count))
