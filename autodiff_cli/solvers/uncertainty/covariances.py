@@ -41,7 +41,7 @@ class Estimates(NamedTuple):
     dof: dict[str, float]
 
     def restricted(self, used: Collection[str]) -> Estimates:
-        """Return the part about the quantities with the given names."""
+        """Return the names, covariances and values of the quantities in ``used``; ``dof`` stays whole."""
         places = [i for i, name in enumerate(self.names) if name in used]
         values = {name: value for name, value in self.values.items() if name in used}
         return Estimates([self.names[i] for i in places], self.matrix[np.ix_(places, places)], values, self.dof)
@@ -89,7 +89,7 @@ def _from_object(document: Mapping[str, Any]) -> Estimates:
 
 
 def _from_propagation(document: Mapping[str, Any]) -> Estimates:
-    """Return the outputs of ``propagate``; the object of a single output has its entries and no covariance matrix."""
+    """Return the outputs of ``propagate``; a single one is the object itself, without a matrix; ``dof`` is infinite if ``None``."""
     outputs = document.get("outputs") or [{"name": document["expression"], **document}]
     table = document.get("covariance") or {output["name"]: {output["name"]: float(output["u"]) ** 2} for output in outputs}
     dof = {output["name"]: math.inf if output["dof"] is None else float(output["dof"]) for output in outputs}
@@ -117,7 +117,7 @@ def _from_table(table: Table, values: dict[str, float], dof: dict[str, float]) -
 def _check(estimates: Estimates, place: str) -> None:
     """Raise an error unless the matrix is symmetric and finite, without a negative variance; it names the first bad entry."""
     names, matrix = estimates.names, estimates.matrix
-    for i, j in np.argwhere(~np.isfinite(matrix))[:1]:
+    for i, j in np.argwhere(~np.isfinite(matrix))[:1]:  # the first one, if there is any
         message = f"the covariance of {names[i]} and {names[j]} in {place} is {matrix[i, j]}"
         raise DataError(message, hint="every entry must be a number")
     for i in np.flatnonzero(np.diag(matrix) < 0)[:1]:

@@ -92,7 +92,7 @@ _SHAPES = {
 
 
 def split_distribution(text: str) -> tuple[str, Distribution]:
-    """Split a text such as ``0.002 rect`` or ``0.002 t:9`` into the number and the distribution, of size 0; ``normal`` by default.
+    """Split ``0.002 rect`` or ``0.002 t:9`` into the text of the number and the distribution, of size 0; ``normal`` by default.
 
     Raises:
         UsageError: if the distribution does not exist, or its parameter is missing or not positive.
@@ -109,7 +109,7 @@ def split_distribution(text: str) -> tuple[str, Distribution]:
         if argument is not None:
             raise UsageError(f"the distribution {word} does not take a parameter: {text}", hint=f"write {number} {word}")
         return number, Distribution(kind)
-    parameter = float(constant_value(argument, "u")) if argument else math.nan
+    parameter = float(constant_value(argument, "u")) if argument else math.nan  # which is not positive
     if not parameter > 0:
         what = "degrees of freedom" if kind == "t" else "the largest error of the half-width"
         message = f"the distribution {word} needs {what}, a positive number: {text}"

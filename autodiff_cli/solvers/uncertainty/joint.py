@@ -58,8 +58,8 @@ class Joint(NamedTuple):
     @property
     def excess(self) -> Vector:
         """The fourth moment of each quantity divided by ``u**4``, minus 3; correlated quantities are normal."""
-        alone = np.count_nonzero(self.correlation, axis=1) == 1
-        return np.where(alone, [spread.excess for spread in self.distributions], 0.0)
+        is_alone = np.count_nonzero(self.correlation, axis=1) == 1  # on the diagonal
+        return np.where(is_alone, [spread.excess for spread in self.distributions], 0.0)
 
     @property
     def groups(self) -> list[list[int]]:
@@ -68,7 +68,7 @@ class Joint(NamedTuple):
         result = []
         while rest:
             group = newest = [rest.pop(0)]
-            while newest:
+            while newest:  # ``rest`` becomes a new list with each step
                 newest = [j for j in rest if any(self.correlation[i, j] for i in newest)]
                 rest = [j for j in rest if j not in newest]
                 group = [*group, *newest]
@@ -78,11 +78,11 @@ class Joint(NamedTuple):
     def root(self, group: Sequence[int]) -> Matrix:
         """Return a matrix L for which ``L @ L.T`` is the correlation matrix of a group, which may be singular."""
         values, vectors = np.linalg.eigh(self.correlation[np.ix_(group, group)])
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))  # less than 0 by rounding
 
 
 def correlations(texts: Iterable[str]) -> dict[tuple[str, str], float]:
-    """Return the correlation coefficients in texts such as ``L,T=0.3``, by pairs of names.
+    """Return the correlation coefficients in texts such as ``L,T=0.3``, by pairs of names in either order.
 
     Raises:
         UsageError: if a text does not have this form, or a pair is given twice.
@@ -147,7 +147,7 @@ def correlation_matrix(
         labels: the name of each quantity.
         uncertain: the names of the quantities with an uncertainty.
         corr: the correlation coefficients.
-        start: a correlation matrix to which the coefficients are added, and which stays; the identity matrix by default.
+        start: a correlation matrix to a copy of which the coefficients are added; the identity matrix by default.
 
     Raises:
         UnknownName, UsageError: see ``joint_distribution``.

@@ -54,7 +54,7 @@ def second_order(
 
 
 def second_order_of_output(system: System, joint: Joint, i: int, gradient: Vector, has_third: bool = True) -> tuple[Vector, Vector]:
-    """Return ``second_order`` of element i of the results, for one row; without ``has_third``, third derivatives are left out."""
+    """Return ``second_order`` of element i of the results, as arrays of one number; without ``has_third``, that derivative is 0."""
     u = joint.u[:, None]
     third, cubes = _third_derivatives(system, joint, i) if has_third else (np.zeros_like(u), np.zeros_like(u))
     hessian = system.hessian(joint.x, np.eye(system.count)[i])[:, :, None] * u[:, None] * u
@@ -82,7 +82,7 @@ def _third_derivatives(system: System, joint: Joint, i: int) -> tuple[Matrix, Ma
 
 
 def effective_dof(joint: Joint, gradient: Vector) -> float:
-    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch-Satterthwaite); nan if they differ in a group, inf if none has any."""
+    """Return ``u**4/sum(u_i**4/dof_i)`` over groups i (Welch-Satterthwaite); nan if it differs within a group, inf if all are."""
     covariance = joint.covariance
     total = float(gradient @ covariance @ gradient)
     divisor = 0.0
@@ -99,7 +99,8 @@ def effective_dof(joint: Joint, gradient: Vector) -> float:
 def coverage_factor(level: float, dof: float) -> float:
     """Return k for which a t distribution has the probability ``level`` between -k and k.
 
-    The degrees of freedom are rounded down to an integer, as in JCGM 100:2008, G.4.1, note 1; nan stands for a normal distribution.
+    The degrees of freedom are rounded down to an integer, as in JCGM 100:2008, G.4.1, note 1; inf and nan stand for a normal
+    distribution.  A level that is not between 0 and 1 is an error.
     """
     if not 0 < level < 1:
         raise UsageError(f"the level must be between 0 and 1, not {level}", hint=f"write {setting('level', '0.95')}")

@@ -99,13 +99,14 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
     errors = [sample.error((1 + side * level) / 2) for side in (-1, 1)]
     allowed, allowed_for_one_digit = (tolerance(u, digits) if u > 0 else 0.0 for digits in (2, 1))
     not_finite = sample.trials - len(sample.values)
-    verdict = _verdict(differences, errors, allowed, not not_finite)
-    agrees_in_one_digit = _verdict(differences, errors, allowed_for_one_digit, not not_finite) == "agrees"
+    verdict, verdict_on_one_digit = (
+        _verdict(differences, errors, limit, is_complete=not_finite == 0) for limit in (allowed, allowed_for_one_digit)
+    )
     return {
         **result,
         "agrees": {"agrees": True, "differs": False}.get(verdict),
         "verdict": verdict,
-        "digits": 2 if verdict == "agrees" else int(agrees_in_one_digit),
+        "digits": 2 if verdict == "agrees" else 1 if verdict_on_one_digit == "agrees" else 0,
         "differences": differences,
         "tolerance": allowed,
         "trials": sample.trials,
@@ -114,9 +115,10 @@ def compare(sample: Sample, interval: tuple[float, float], level: float, u: floa
 
 
 def _verdict(differences: list[float], errors: list[float], allowed: float, is_complete: bool) -> str:
-    """Return whether the ends of two intervals agree, from their differences with standard errors, and the allowed difference.
+    """Return whether the ends of two intervals agree: ``agrees``, ``differs`` or ``undecided``.
 
-    Two standard errors must not change the verdict.  A sample that is not complete, without some trials, does not prove agreement.
+    A difference is compared with the ``allowed`` one; two of its standard ``errors`` must not change the verdict.  A sample that is
+    not complete, because some trials were left out, does not prove agreement.
     """
     ends = list(zip(differences, errors, strict=True))
     if any(difference - 2 * error > allowed for difference, error in ends):
@@ -136,7 +138,7 @@ def _blocks(joint: Joint, seed: int, count: int) -> Iterator[Matrix]:
 
 
 def _draws(joint: Joint, group: list[int], generator: np.random.Generator, count: int) -> Matrix:
-    """Return deviations of a group from its estimates, as rows of ``count`` numbers: normal, or ``t``, for several quantities."""
+    """Return ``count`` deviations of each quantity of a group; several are normal, or ``t`` if they have one finite ``dof``."""
     distributions = [joint.distributions[j] for j in group]
     if len(group) == 1:
         return distributions[0].draw(generator, count)[None] if distributions[0].size else np.zeros((1, count))

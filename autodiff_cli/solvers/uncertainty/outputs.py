@@ -32,7 +32,7 @@ class ProgramOutput(NamedTuple):
 def outputs(source: str, tree: Syntax, known: Iterable[str]) -> list[ProgramOutput]:
     """Return the outputs of a program: its expressions; without an expression, the names that depend on known names, or the last.
 
-    A list such as ``[a, b]`` is several outputs.
+    A list such as ``[a, b]`` is several outputs.  The program is given as its text and its tree.
     """
     result: list[ProgramOutput] = []
     definitions: list[Syntax] = []
@@ -57,14 +57,14 @@ def _named_outputs(definitions: list[Syntax], known: set[str]) -> list[ProgramOu
 def _output(name: str, definitions: list[Syntax], result: Syntax) -> ProgramOutput:
     """Return an output from its tree; it depends on the names in the tree and in the definitions of these names."""
     names = {*names_in(result)}
-    for definition in reversed(definitions):
+    for definition in reversed(definitions):  # a definition uses names that are defined before it
         if not names.isdisjoint(_targets(definition)):
             names.update(names_in(definition))
     return ProgramOutput(name, Syntax("start", [*definitions, result], "", result.span), names)
 
 
 def _targets(definition: Syntax) -> list[str]:
-    """Return the names that a statement defines."""
+    """Return the names that a statement defines: of ``a, b = EXPRESSION`` all before the sign, and else the first."""
     if definition.kind == "unpack":
         return [name.text for name in definition.children[:-1]]
     return names_in(definition)[:1]

@@ -150,7 +150,7 @@ def _trial_count(trials: int | str) -> int:
 
 
 def _check_range(sizes: Sequence[float]) -> None:
-    """Raise an error if the fourth power of an uncertainty, which moments need, is not in the range of floating-point numbers."""
+    """Raise an error if the fourth power of an uncertainty (not of 0), which moments need, is not a float with all digits."""
     for size in map(abs, sizes):
         if size and not _SMALLEST <= size <= _LARGEST:
             what = "small" if size < 1 else "large"
@@ -158,12 +158,12 @@ def _check_range(sizes: Sequence[float]) -> None:
 
 
 def _with_uncertainty(values: Mapping[str, NDArray[np.float64]], statements: Mapping[str, Stated]) -> str:
-    """Return a hint that states an uncertainty of the first quantity: beside its digits, as it was written, and apart from them."""
+    """Return a hint with two ways to state an uncertainty of the first quantity: in brackets after its digits, and with ``u``."""
     name, value = next(iter(values.items()), ("x", np.ones(())))
     apart = setting("u", f"{name}=0.001")
     statement = statements.get(name)
     number = repr(float(value)).removesuffix(".0") if np.ndim(value) == 0 else ""
-    digits = statement.strip() if isinstance(statement, str) else number
+    digits = statement.strip() if isinstance(statement, str) else number  # as the user wrote them
     if not _DIGITS.fullmatch(digits):  # such as an array or an expression
         return f"write {apart}"
     return f"write {setting('at', f'{name}={digits}(1)')} or {apart}"
@@ -185,12 +185,12 @@ _NEGATIVE_VARIANCE = "too large for a series: with the terms of second order, it
 
 
 def _changes_by_second_order(u: float, shift: float, added: float) -> list[str]:
-    """Return what terms of second order, a shift and ``added`` variance, change in the written digits of an output, in words."""
+    """Return what terms of second order, a ``shift`` and ``added`` variance, change in the digits of an output; none if not any."""
     variance = u * u + added
     if not variance >= 0:
         return [_NEGATIVE_VARIANCE]
     new_u = math.sqrt(variance)
-    allowed = tolerance(new_u)
+    allowed = tolerance(new_u)  # nan for 0, and then nothing changes
     changes = [f"shift the value by {shift:.2g}"] if abs(shift) > allowed else []
     changes += [f"change u from {u:.3g} to {new_u:.3g}"] if abs(new_u - u) > allowed else []
     return changes
@@ -226,11 +226,10 @@ class _Calculation:
 
     def add_trials(self, result: Propagation, count: int, seed: int) -> None:
         """Add the Monte Carlo method, of ``count`` trials, to the result of ``run``; note trials that are not as stated."""
-        for group in self.joint.groups:
-            for j in group if len(group) > 1 else ():
-                kind = self.joint.distributions[j].kind
-                if kind not in ("normal", "t"):
-                    self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
+        for j in (j for group in self.joint.groups if len(group) > 1 for j in group):  # the correlated quantities
+            kind = self.joint.distributions[j].kind
+            if kind not in ("normal", "t"):
+                self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
         trials = samples(self.system, self.joint, count, seed)
         for outcome, sample in zip(result.outputs, trials, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
@@ -243,7 +242,7 @@ class _Calculation:
         """Note the quantities within two standard uncertainties of which an output is not finite, or far from its expansion."""
         joint = self.joint
         uncertain = np.flatnonzero(joint.u > 0)
-        is_expansion_noted = any(remark["kind"] == "second_order" for remark in self.notes)  # that it is not sufficient
+        is_expansion_noted = any(remark["kind"] == "second_order" for remark in self.notes)  # that first order is not enough
         curvatures = [np.diag(self.system.hessian(joint.x, row))[uncertain] for row in np.eye(len(values))]
         for distance in (-2.0, -1.0, 1.0, 2.0):
             steps = distance * joint.u[uncertain]
@@ -289,7 +288,7 @@ class _Calculation:
         return NotSolved(message, span=span, source=self.expression, hint=hint)
 
     def _budget(self, used: Collection[str], gradient: Vector, parts: Mapping[str, float]) -> list[Record]:
-        """Return the contributions of the used quantities to the variance of an output, then its further parts that are not 0."""
+        """Return the rows of a budget: the used quantities, then those further ``parts`` of the variance that are not 0."""
         joint = self.joint
         contributions = gradient * joint.u + 0.0  # no -0.0 in tables
         variance = float(gradient @ joint.covariance @ gradient) + parts["second order"]
@@ -310,7 +309,7 @@ class _Calculation:
         ]
         for kind, part in parts.items():
             if part:
-                size = math.copysign(math.sqrt(abs(part)), part)
+                size = math.copysign(math.sqrt(abs(part)), part)  # a standard uncertainty, with the sign of the part
                 rows.append({"kind": kind, "name": kind, "contribution": size, "share": part / variance if variance > 0 else 0.0})
         return rows
 
@@ -346,7 +345,7 @@ class _Calculation:
         return dof, law.coverage_factor(self.level, dof)
 
     def _note_changes(self, name: str, changes: Sequence[str]) -> None:
-        """Note what terms of second order change in an output; if they are included, only a negative variance matters, an error."""
+        """Note what terms of second order change in an output; if they are included, only a negative variance counts: an error."""
         of_output = f" of {name}" if len(self.outputs) > 1 else ""
         if _NEGATIVE_VARIANCE in changes:
             message = f"the uncertainties{of_output} are {_NEGATIVE_VARIANCE}"

@@ -89,13 +89,13 @@ def quantities(
         spreads[label] = _with_dof(Distribution(size=math.sqrt(variance)), label, known.dof.get(label, math.inf))
     _check_sizes(spreads)
     check_names(dof, values, "dof", "quantity")
-    return Quantities(values, {**spreads, **_estimated(dof, values, spreads)})
+    return Quantities(values, {**spreads, **_with_stated_dof(dof, values, spreads)})
 
 
-def _estimated(
+def _with_stated_dof(
     dof: Mapping[str, str | ArrayLike], values: Mapping[str, Array], spreads: Mapping[str, Distribution]
 ) -> dict[str, Distribution]:
-    """Return those of the distributions ``spreads`` whose degrees of freedom are stated, with them, by label."""
+    """Return copies, with their degrees of freedom, of those distributions in ``spreads`` for which ``dof`` states them."""
     result = {}
     for name, freedom in dof.items():
         freedoms = _spread_over(_numbers(freedom, "dof", name), name, values[name])
@@ -113,7 +113,7 @@ def _check_sizes(spreads: Mapping[str, Distribution]) -> None:
 
 
 def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]:
-    """Return an uncertainty for all rows, and whether it is relative to the value, as ``1%`` is; a negative one is an error."""
+    """Return an uncertainty for all rows, and whether it is relative (``1%``); a negative, infinite or array one is an error."""
     text, kind = split_distribution(value.strip()) if isinstance(value, str) else ("", Distribution())
     is_relative = text.endswith("%")
     size = _numbers(text.removesuffix("%") if isinstance(value, str) else value, "u", name)
@@ -123,7 +123,7 @@ def row_distribution(value: str | float, name: str) -> tuple[Distribution, bool]
 
 
 def _require_new(label: str, stated: Mapping[str, object], what: str, first: str, second: str = "cov") -> None:
-    """Raise an error if the value or the uncertainty (``what``) of a label was already stated; it names both settings."""
+    """Raise an error if ``label`` is a key of ``stated``: its value or uncertainty (``what``) is in both settings."""
     if label in stated:
         message = f"the {what} of '{label}' is stated twice, in {setting(first)} and in {setting(second)}"
         raise UsageError(message, hint="state it in one of them")
@@ -143,7 +143,7 @@ def _stated_quantity(statement: Stated, name: str) -> Part:
         text = statement.strip()
         if not (text.startswith("[") and text.endswith("]")):
             return _quantity_from_text(text, name)
-        statement = [*filter(None, split_outside_brackets(text[1:-1]))]
+        statement = [*filter(None, split_outside_brackets(text[1:-1]))]  # none in "[]"
     if isinstance(statement, list):
         parts = [_stated_quantity(item, name) for item in statement]
         if len({value.shape for value, _ in parts}) > 1:
@@ -161,8 +161,8 @@ def _quantity_from_tuple(statement: tuple[Any, ...], name: str) -> Part:
     number, u, *kinds = statement
     value = _numbers(number, "at", name)
     spread = Distribution()
-    for kind in kinds:
-        _, spread = split_distribution(f"0 {kind}")  # of any number
+    for kind in kinds:  # one at most
+        _, spread = split_distribution(f"0 {kind}")  # the number does not matter
     sizes = _spread_over(_numbers(u, "u", name), name, value)
     return value, [replace(spread, size=float(size)) for size in sizes]
 
@@ -204,7 +204,7 @@ def _distributions(statement: str | ArrayLike, name: str, value: Array) -> list[
 
 
 def _sizes(text: str, name: str, value: Array, factor: float = 1.0) -> Array:
-    """Return the size in a text such as ``0.002``, times a factor, or ``1%``, which is a part of the absolute value."""
+    """Return the size in a text such as ``0.002``, times the factor of the value, or ``1%``, a part of the absolute value."""
     sizes = _numbers(text.removesuffix("%"), "u", name)
     return sizes / 100 * abs(value) if text.endswith("%") else sizes * factor
 
@@ -221,7 +221,7 @@ def _numbers(numbers: str | ArrayLike, option: str, name: str) -> Array:
 
 
 def _spread_over(sizes: Array, name: str, value: Array) -> Array:
-    """Return one number for each element of a value, in row-major order."""
+    """Return one of the sizes, or the only one, for each element of a value, in row-major order; other shapes are an error."""
     if sizes.ndim and sizes.shape != value.shape:
         message = f"'{name}' has shape {list(value.shape)}, but its uncertainty has shape {list(sizes.shape)}"
         raise ShapeError(message, hint="give one number for all elements, or one for each")
@@ -229,7 +229,7 @@ def _spread_over(sizes: Array, name: str, value: Array) -> Array:
 
 
 def _with_dof(spread: Distribution | None, label: str, dof: float) -> Distribution:
-    """Return a distribution with degrees of freedom, where ``normal`` becomes ``t``; no distribution, ``None``, is an error."""
+    """Return a distribution (``None`` is an error) with positive degrees of freedom; finite ones turn ``normal`` into ``t``."""
     if spread is None:
         message = f"{setting('dof')} names '{label}', which has no uncertainty"
         raise UsageError(message, hint=f"state its uncertainty with {setting('u')}")

@@ -151,12 +151,12 @@ _SMALLEST = 1e-3
 
 
 def tolerance(u: float, digits: int = 2) -> float:
-    """Return half a unit of the last of so many significant digits of an uncertainty: JCGM 101:2008, 7.9.2; nan for 0."""
+    """Return half a unit of the last of so many significant digits of an uncertainty: JCGM 101:2008, 7.9.2; nan for 0 and inf."""
     return math.nan if not 0 < u < math.inf else 0.5 * 10.0 ** (_exponent(u, digits) - digits + 1)
 
 
 def tolerances(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``tolerance`` for each of several uncertainties."""
+    """Return ``tolerance``, of two digits, for each of several uncertainties."""
     with np.errstate(all="ignore"):
         first = np.floor(np.log10(u) + 1e-12)  # the power of ten of the first digit, in spite of rounding errors
         is_rounded_up = u >= 9.95 * 10.0**first  # two digits of it are 10
@@ -169,7 +169,7 @@ def _exponent(number: float, digits: int) -> int:
 
 
 def concise(value: float, u: float) -> str:
-    """Return a value and its uncertainty, rounded to its second digit, as ``9.801(22)`` or ``1.23(12)e3``; else ``9.801 ± 0``."""
+    """Return a value and u, rounded to its second digit: ``9.80(22)``, ``1.23(12)e3``, or if u is 0, tiny or infinite ``9 ± 0``."""
     if not (math.isfinite(value) and 0 < u < math.inf) or u < 1e-16 * abs(value):  # 1e-16: floats have fewer digits
         return f"{value:.12g} ± {u:.2g}"
     first = max(_exponent(number, 2) for number in (abs(value), u) if number)
@@ -183,7 +183,8 @@ def concise(value: float, u: float) -> str:
 
 def estimate(value: float, u: float, precision: int) -> str:
     """Return a value with ``precision`` significant digits, or up to 17 if the first two digits of its uncertainty need them."""
-    needed = math.floor(math.log10(abs(value) / u)) + 3 if value and u > 0 and 0 < abs(value) / u < math.inf else 0
+    has_ratio = value and u > 0 and 0 < abs(value) / u < math.inf
+    needed = math.floor(math.log10(abs(value) / u)) + 3 if has_ratio else 0  # 3: the first digit, and two of u
     return human(value, min(max(precision, needed), 17))
 
 

@@ -133,7 +133,7 @@ class UncertainRows(RowMap):
         """Return the column ``u_x`` of each variable that has one, which is not the column of a variable itself."""
         result = {}
         for name, column in self._columns.items():
-            candidates = (PREFIX + column, PREFIX + name)
+            candidates = (PREFIX + column, PREFIX + name)  # after the name of the column first
             u_column = next((candidate for candidate in candidates if candidate in columns), None)
             if u_column is not None and u_column not in self._columns.values():
                 result[name] = u_column
@@ -153,11 +153,12 @@ class UncertainRows(RowMap):
     def _derivatives(self, variables: Sequence[str]) -> tuple[Compiled, int]:
         """Return the compiled derivatives, and their highest order: 3 if they are needed or few, else 2, and 1 if slow."""
         task, count = self.task, len(self._uncertain)
-        depth = 3 if task.propagation_order == 2 or comb(count + 3, 3) <= _MOST_TERMS else 2
+        are_few = comb(count + 3, 3) <= _MOST_TERMS  # the derivatives up to order 3
+        depth = 3 if task.propagation_order == 2 or are_few else 2
         names, by, leaves = names_and_values(task.expression, self._uncertain, task.const, "float64", variables)
-        program: Compiled = compile_terms(task.expression, names, leaves, terms(by, depth), "float64", 1)
+        program: Compiled = compile_terms(task.expression, names, leaves, terms(by, depth), "float64", threads=1)
         if task.propagation_order == 1 and program.reason is not None:  # row by row, higher derivatives would take long
-            return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", 1), 1
+            return compile_terms(task.expression, names, leaves, terms(by, 1), "float64", threads=1), 1
         return program, depth
 
     def computed(self, block: Block) -> tuple[Block, list[Floats]]:
@@ -196,7 +197,7 @@ class UncertainRows(RowMap):
         return self.task.distributions[name].u
 
     def _propagated(self, out: Sequence[Floats], block: Block) -> Uncertain:
-        """Return the uncertainties of the rows of a block from the results ``out`` of the program, by ``_ROWS`` at a time."""
+        """Return the uncertainties of the rows of a block from the results ``out`` of the program, ``_ROWS`` rows at a time."""
         rows = len(out[0])
         sizes = [np.broadcast_to(self._u(name, block), rows) for name in self._uncertain]
         parts = []
@@ -208,13 +209,13 @@ class UncertainRows(RowMap):
         return Uncertain(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
     def _propagated_part(self, derivatives: Mapping[tuple[str, ...], Array], u: Array) -> Uncertain:
-        """Return the uncertainties of R rows from the derivatives by their variables, and the uncertainties, of shape (n, R)."""
+        """Return the results of R rows, given the derivatives by their variables, and the uncertainties ``u``, of shape (n, R)."""
         value = derivatives[()]
         gradient = self._scaled(derivatives, u, 1)
         variance = np.maximum(np.einsum("ir,ij,jr->r", gradient, self._correlation, gradient), 0)
-        parts = [*gradient**2]  # of the variance
+        parts = [*gradient**2]  # of the variance, by the quantities
         if self._correlated:
-            parts.append(variance - np.sum(parts, axis=0))
+            parts.append(variance - np.sum(parts, axis=0))  # by the correlations
         shift, second = self._second(derivatives, u, gradient)
         if self.task.propagation_order == 2:
             value, variance = value + shift, variance + second
@@ -226,7 +227,7 @@ class UncertainRows(RowMap):
         return Uncertain(value, np.sqrt(variance), shares, doubtful)
 
     def _second(self, derivatives: Mapping[tuple[str, ...], Array], u: Array, gradient: Array) -> tuple[Array, Array]:
-        """Return the shifts by terms of second order and what they add to the variances; 0 if only first order is computed."""
+        """Return the shifts by terms of second order and what they add to the variances; 0 without derivatives of second order."""
         if self._depth == 1:
             return np.zeros(u.shape[1]), np.zeros(u.shape[1])
         hessian, third, cubes = self._scaled(derivatives, u, 2), None, None
@@ -259,7 +260,7 @@ def _check_single_output(expression: str, variables: Sequence[str]) -> None:
 
 
 def _is_first_order_doubtful(variance: Array, shift: Array, second: Array) -> Mask:
-    """Return in which rows terms of second order, a shift and an addition to the variance, would change the digits of a result."""
+    """Return in which rows terms of second order (a shift, and ``second``, added to the variance) would change written digits."""
     new_u = np.sqrt(variance + second)
     allowed = tolerances(new_u)
     is_same = (abs(shift) <= allowed) & (abs(new_u - np.sqrt(variance)) <= allowed)

@@ -45,9 +45,9 @@ def _budget_table(budget: Sequence[Mapping[str, Any]], precision: int) -> Render
 
 
 def _lines(outcome: Outcome, precision: int) -> list[str]:
-    """Return the result of an output in words, and what terms of second order and random trials say about it."""
+    """Return the result of an output in words, and what terms of second order and random trials say about it, if computed."""
     low, high = (estimate(end, outcome.u, precision) for end in outcome.interval)
-    freedom = ", degrees of freedom not defined" if outcome.dof is None else ""
+    freedom = ", degrees of freedom not defined" if outcome.dof is None else ""  # infinite ones are not mentioned
     if outcome.dof is not None and math.isfinite(outcome.dof):
         freedom = f", {outcome.dof:.1f} degrees of freedom"
     lines = [
