@@ -45,7 +45,7 @@ class BranchResult(NamedTuple):
 
 
 def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes, pieces: int, seconds: float) -> BranchResult:
-    """Find all roots in a box.
+    """Find all roots in a box, as far as the number of boxes and the time allow; see ``BranchResult`` for what is left.
 
     Args:
         values: the m residuals over boxes.
@@ -62,7 +62,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
     while waiting:
         boxes = waiting.pop()
         if examined > MOST_BOXES or time.thread_time() > end:
-            result.left.extend(np.moveaxis(boxes, 2, 0))
+            result.left.extend(np.moveaxis(boxes, 2, 0))  # one by one
             continue
         if boxes.shape[2] > MOST_AT_ONCE:
             waiting += [boxes[:, :, :MOST_AT_ONCE], boxes[:, :, MOST_AT_ONCE:]]
@@ -73,7 +73,7 @@ def branch(values: Enclosure, slopes: Enclosure | None, low: Boxes, high: Boxes,
         result.proven.extend(np.moveaxis(proven, 2, 0))
         result.open.extend(np.moveaxis(small, 2, 0))
         if rest.shape[2]:
-            waiting.insert(0, rest)
+            waiting.insert(0, rest)  # after all larger boxes
     return result
 
 
@@ -85,9 +85,10 @@ def _cells(low: Boxes, high: Boxes, pieces: int) -> Boxes:
 
 
 def _examine(values: Enclosure, slopes: Enclosure | None, boxes: Boxes, width: Boxes) -> tuple[Boxes, Boxes, Boxes]:
-    """Return the boxes with a proven root, those too small to be cut, and the parts of the others, each of shape (2, n, boxes).
+    """Return images of boxes with a proven root, boxes too small to be cut, and parts of the others, all of shape (2, n, boxes).
 
-    Boxes without a root are left out.  Without slopes, a root is never proven.  ``width`` is that of the whole box.
+    Boxes without a root are left out.  Boxes in which residuals change by little more than rounding errors count as too small.
+    Without slopes, a root is never proven.  ``width`` is that of the whole box.
     """
     possible = np.ones(boxes.shape[2], bool)
     for interval in values(*boxes):
@@ -133,7 +134,7 @@ def _contracted(values: Enclosure, slopes: Enclosure, boxes: Boxes) -> tuple[Box
 
 
 def _images_where(usable: Mask, f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> Boxes:
-    """Return the Krawczyk images of the usable boxes, see ``krawczyk_images``; all numbers where the operator is not defined."""
+    """Return the Krawczyk images of the usable boxes, see ``krawczyk_images`` for the arguments; all numbers for other boxes."""
     images = np.stack([np.full_like(high, -np.inf), np.full_like(high, np.inf)])
     if center.shape[0] == center.shape[1]:  # as many equations as unknowns
         places = np.flatnonzero(usable)
@@ -143,7 +144,7 @@ def _images_where(usable: Mask, f: Boxes, center: Boxes, radius: Boxes, middle: 
 
 
 def krawczyk_images(f: Boxes, center: Boxes, radius: Boxes, middle: Boxes, high: Boxes) -> tuple[Boxes, Mask]:
-    """Return the image of boxes under the Krawczyk operator, and whether it could be computed.
+    """Return the images of boxes under the Krawczyk operator, of shape (2, n, boxes), and which could be computed.
 
     The operator is m - Y f(m) + (I - Y A)(x - m), for the middle m of a box x, the enclosure A of the Jacobian matrix and the
     inverse Y of its middle.  The image is m - Y f(m), plus and minus a ``reach`` in which multiples of eps bound rounding errors.
@@ -202,7 +203,7 @@ def _cut(boxes: Boxes, width: Boxes) -> Boxes:
         return boxes
     low, high = boxes
     side = np.argmax((high - low) / width[:, None], axis=0)
-    index = np.arange(boxes.shape[2])
+    index = np.arange(boxes.shape[2])  # of the boxes
     cut = low[side, index] + _CUT * (high[side, index] - low[side, index])
     first, second = boxes.copy(), boxes.copy()
     first[1, side, index] = cut

@@ -45,7 +45,7 @@ class Enclosure:
                 results = lower(variables[0].tape, results, _has_rule)
         self._variables = {operand: i for i, operand in enumerate(variables)}
         self._results = [resolved(operand) for operand in results]
-        self._calls: list[tuple[Instruction, Rule | None, Call]] = []
+        self._calls: list[tuple[Instruction, Rule | None, Call]] = []  # in the order of the tape; ``None``: unbounded
         self._machine_code: LoadedKernel | None = None
         for instruction in needed(self._results):
             primitive = instruction.primitive
@@ -54,7 +54,7 @@ class Enclosure:
                 self._calls.append((instruction, _rule(primitive), call))
 
     def __call__(self, low: Box, high: Box) -> list[Interval]:
-        """Return an enclosure of each result, given the bounds of each variable: numbers for one box, or columns."""
+        """Return an enclosure of each result, given the bounds of each variable: numbers for one box, or columns for many."""
         shape = low[0].shape
         if self._machine_code is not None:
             columns = [np.ascontiguousarray(column) for column in (*low, *high)]
@@ -72,7 +72,7 @@ class Enclosure:
         return [_operand(known, result) for result in self._results]
 
     def compile(self, boxes: float) -> None:
-        """Let machine code enclose columns from now on, if it can compute all rules, and ``boxes`` boxes repay its compilation."""
+        """Enclose with machine code from now on, if it can compute all rules, and so many ``boxes`` repay its compilation."""
         if boxes * len(self._calls) * _OPERATIONS >= REPAID and has_compiler():
             n = len(self._variables)
             compiled = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")
@@ -88,7 +88,7 @@ class Enclosure:
         return all(bool(interval.regular) for interval in self(low, high))
 
     def is_bounded(self, low: Bounds, high: Bounds) -> bool:
-        """Return whether no instruction with a rule is unbounded on one box, apart from those singular at a corner, low or high."""
+        """Return whether all instructions with a rule are bounded on one box, except those singular at its corner low or high."""
         known = self._run(low, high)
         with_rule = [op for op, rule, _ in self._calls if rule is not None]
         unbounded = [op for op in with_rule if not known[op].regular and np.isinf(known[op].magnitude)]
@@ -100,7 +100,7 @@ class Enclosure:
 
         An instruction with a pole or a jump has several continuous branches.  Each combination of them must exclude 0.
         """
-        waiting: list[dict[Operand, Interval]] = [{}]  # the chosen branches of instructions
+        waiting: list[dict[Operand, Interval]] = [{}]  # combinations: the chosen branch of each of some instructions
         for _ in range(_MOST_PIECES):
             if not waiting:
                 return True
@@ -114,7 +114,7 @@ class Enclosure:
         return False  # too many combinations
 
     def _further_branches(self, known: dict[Operand, Interval], branches: dict[Operand, Interval]) -> list[dict[Operand, Interval]]:
-        """Return the chosen branches extended by each branch of the next instruction that has several; none without such."""
+        """Return ``branches`` extended by each branch of the next instruction that has several; none if no instruction has."""
         for op, _, call in self._calls:
             if op not in branches and not known[op].regular:
                 options = pieces(call, tuple(_operand(known, operand) for operand in op.operands), known[op])
@@ -123,7 +123,7 @@ class Enclosure:
         return []
 
     def _run(self, low: Box, high: Box, branches: Mapping[Operand, Interval] = _NOTHING) -> dict[Operand, Interval]:
-        """Return the intervals of all instructions; ``branches`` has those of which a continuous branch is chosen."""
+        """Return the intervals of all instructions; ``branches`` replaces those of which one continuous branch is chosen."""
         known: dict[Operand, Interval] = {op: Interval(low[i], high[i], _TRUE) for op, i in self._variables.items()}
         with np.errstate(all="ignore"):
             for op, rule, call in self._calls:
@@ -136,8 +136,8 @@ class Enclosure:
 
 
 def _is_singular(known: dict[Operand, Interval], op: Instruction) -> bool:
-    """Return whether an instruction is singular at a point, given the intervals there, and not only close to it."""
-    last = _operand(known, op.operands[-1])  # wider than a number, it is only near the singular point
+    """Return whether an instruction is singular at a point, given all intervals there, and not only close to it."""
+    last = _operand(known, op.operands[-1])  # if it is wider than a number, the singular point is only close
     return not known[op].regular and bool(last.low == last.high or last.magnitude < _NEAR_0)
 
 

@@ -113,7 +113,7 @@ def sub(a: Interval, b: Interval) -> Interval:
 
 
 def mul(a: Interval, b: Interval) -> Interval:
-    """Return the product."""
+    """Return the product, which is empty if a factor is."""
     products = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
     # A bound that is infinite means arbitrarily large numbers, and 0 times such a number is 0.
     products = [np.where(np.isnan(product), 0.0, product) for product in products]
@@ -125,7 +125,7 @@ def mul(a: Interval, b: Interval) -> Interval:
 
 
 def reciprocal(a: Interval) -> Interval:
-    """Return 1/a: unbounded beside 0, and empty for 0 itself."""
+    """Return 1/a: infinite on each side (- or +) from which a reaches 0, and empty for 0 itself."""
     has_both_signs = (a.low < 0) & (a.high > 0)
     low = np.where(has_both_signs | (a.high == 0), -np.inf, 1 / a.high)
     high = np.where(has_both_signs | (a.low == 0), np.inf, 1 / a.low)
@@ -135,7 +135,7 @@ def reciprocal(a: Interval) -> Interval:
 
 
 def div(a: Interval, b: Interval) -> Interval:
-    """Return the quotient."""
+    """Return the quotient; see ``reciprocal`` for a divisor that contains 0."""
     ends = (a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high)
     result = outward(reduce(np.minimum, ends), reduce(np.maximum, ends), a.regular & b.regular)
     # The product with the reciprocal is wider by one rounding, but handles a divisor that contains 0 or is unbounded.
@@ -145,7 +145,7 @@ def div(a: Interval, b: Interval) -> Interval:
 
 def even(a: Interval, function: Function, ulps: int = ULPS) -> Interval:
     """Return the values of an even function that increases from an exact value at 0, with a maximum error of some ``ulps``."""
-    nearest, minimum = a.mignitude, function(np.zeros(()))
+    nearest, minimum = a.mignitude, function(np.zeros(()))  # the argument nearest to 0
     result = outward(function(nearest), function(a.magnitude), a.regular, ulps)
     low = np.where(nearest == 0, minimum, np.maximum(result.low, minimum))
     return Interval(np.where(a.empty, np.nan, low), result.high, result.regular)
@@ -174,7 +174,7 @@ def increasing(
     for end in domain:
         if np.isfinite(end) and np.isinf(function(np.array(end))):  # the function has a pole there
             is_inside &= (a.low != end) & (a.high != end)
-    first, last = np.clip(a.low, *domain), np.clip(a.high, *domain)
+    first, last = np.clip(a.low, *domain), np.clip(a.high, *domain)  # the part of a where the function is defined
     result = outward(function(first), function(last), a.regular & is_inside & ~is_empty, ulps)
     exact_argument, exact_value = exact
     low = np.clip(np.where(first == exact_argument, exact_value, result.low), *bounds)

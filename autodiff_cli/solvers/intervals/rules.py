@@ -92,7 +92,7 @@ def _wave(call: Call, x: Interval, top: float) -> Interval:
 
 
 def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a power whose exponent is an operand, or a static argument."""
+    """Return the values of a power of the first operand; the exponent is the second one, or a static argument."""
     x = operands[0]
     if len(operands) == 2:
         return _general_power(*operands)
@@ -102,9 +102,9 @@ def _power(call: Call, operands: tuple[Interval, ...]) -> Interval:
         return Interval(unit, unit, x.regular)
     if exponent == np.floor(exponent):
         return _whole_power(x, exponent) if exponent > 0 else reciprocal(_whole_power(x, -exponent))
-    if exponent > 0:
-        return increasing(x, lambda v: np.power(v, exponent), _POSITIVE, _POSITIVE)
-    return decreasing(x, lambda v: np.power(v, exponent), _POSITIVE, _POSITIVE, (1.0, 1.0))
+    if exponent > 0:  # not a whole number, so that only powers of positive numbers are defined
+        return increasing(x, lambda v: np.power(v, exponent), domain=_POSITIVE, bounds=_POSITIVE)
+    return decreasing(x, lambda v: np.power(v, exponent), domain=_POSITIVE, bounds=_POSITIVE, exact=(1.0, 1.0))
 
 
 def _whole_power(x: Interval, exponent: float) -> Interval:
@@ -121,7 +121,7 @@ def _whole_power(x: Interval, exponent: float) -> Interval:
 
 
 def _exponential(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of a power with a constant base."""
+    """Return the values of a power with a constant base; unbounded if the base is not positive."""
     base = call.number()
     if base > 1:
         return increasing(operands[0], call, bounds=_POSITIVE, exact=(0.0, 1.0))
@@ -174,7 +174,7 @@ def _where(_: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _compared(true: Callable[[Interval, Interval], Mask], possible: Callable[[Interval, Interval], Mask]) -> Rule:
-    """Return the rule of a comparison, given the conditions with which it is true everywhere, and somewhere, on a box."""
+    """Return the rule of a comparison, given when two intervals make it ``true`` on the whole box, and ``possible`` on a part."""
 
     def rule(_: Call, operands: tuple[Interval, ...]) -> Interval:
         """Return the condition, from 0 for one that may be false to 1 for one that may be true."""
@@ -207,7 +207,7 @@ def _not(_: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _finite(_: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return whether numbers are finite: true if the operand is continuous and bounded, and else unknown."""
+    """Return the condition that a number is finite: true if the operand is continuous and bounded, and else from 0 to 1."""
     x = operands[0]
     certain = x.regular & np.isfinite(x.magnitude)
     return Interval(np.where(certain, 1.0, 0.0), np.ones(()), certain)
@@ -286,9 +286,9 @@ RULES: dict[str, Rule] = {
 
 
 def pieces(call: Call, operands: tuple[Interval, ...], interval: Interval) -> list[Interval]:
-    """Return the pieces of an interval of a call that jumps: for each whole number, or beside a pole; none if many or unknown."""
+    """Return the continuous pieces of the ``interval`` of a call that jumps or has a pole; none if they are many or unknown."""
     first, name = operands[0], call.name
-    if name in _REMAINDERS:
+    if name in _REMAINDERS:  # a piece for each whole number of the quotient
         divisor = operands[1] if len(operands) == 2 else point(call.number())
         quotient, whole = div(first, divisor), _REMAINDERS[name]
         return [sub(first, mul(divisor, number)) for number in _whole(whole(quotient.low), whole(quotient.high))]
@@ -314,13 +314,13 @@ def _halves(denominator: Interval) -> list[Interval]:
 
 def _whole(low: Bounds, high: Bounds) -> list[Interval]:
     """Return the whole numbers between two bounds as intervals; none if they are too many."""
-    if not high - low <= _MOST_STEPS:
+    if not high - low <= _MOST_STEPS:  # or one is not finite
         return []
     return [point(float(low) + k) for k in range(int(high - low) + 1)]
 
 
 def rule_of(name: str, series: object, arity: int) -> Rule | None:
-    """Return the rule of a primitive, or ``None``; its rule of Taylor mode tells a constant exponent from a constant base."""
+    """Return the rule of a primitive, or ``None``; ``series``, its Taylor rule, tells a constant exponent from a constant base."""
     if name == "pow":
         return _power if arity == 2 or series == "power" else _exponential
     return RULES.get(name)

@@ -23,7 +23,7 @@ _LGAMMA_MINIMUM = (1.4616321449683623, -0.12148629053584961)  # the minimum of t
 
 
 def _valley(argument: float, value: float) -> Rule:
-    """Return the rule of a convex function of positive numbers, which has its minimum, a value, at an argument."""
+    """Return the rule of a convex function of positive numbers, whose minimum is ``value`` at ``argument``."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         """Return the values between the minimum and the larger value at an end; unbounded unless the operand is positive."""
@@ -42,14 +42,14 @@ def _lambertw(call: Call, operands: tuple[Interval, ...]) -> Interval:
     """Return the values of a branch of the Lambert W function: branch 0 increases, and branch -1 decreases."""
     x, branch_point = operands[0], -float(np.exp(-1.0))
     extreme, error = float(call(np.array(branch_point))), 1e-7  # the slope is infinite there, and rounding errors are large
-    if call.number() == 0:
+    if call.number() == 0:  # the branch
         exact = 0.0, float(call(np.zeros(())))
         return increasing(x, call, (branch_point, _INF), (extreme - error, _INF), exact, SPECIAL)
     return decreasing(x, call, (branch_point, 0.0), (-_INF, extreme + error), _NOWHERE, SPECIAL)
 
 
 def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
-    """Return the values of the exponential integral, which decreases up to its pole at 0 and increases beyond it."""
+    """Return the values of the exponential integral Ei, which decreases up to its pole at 0 and increases beyond it."""
     x = operands[0]
     left = decreasing(x, call, (-_INF, 0.0), exact=_NOWHERE, ulps=SPECIAL)
     right = increasing(x, call, _POSITIVE, exact=_NOWHERE, ulps=SPECIAL)
@@ -59,7 +59,7 @@ def _expi(call: Call, operands: tuple[Interval, ...]) -> Interval:
 
 
 def _monotone(*signs: int, inside: Callable[..., Mask], bounds: Pair = _POSITIVE) -> Rule:
-    """Return the rule of a function with ``bounds`` that rises (1) or falls (-1) in each argument; unbounded if not ``inside``."""
+    """Return the rule of a function that rises (1) or falls (-1) in each argument, ``inside`` its domain; elsewhere unbounded."""
 
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         """Return the values between those at two corners of the box."""
@@ -93,7 +93,7 @@ def _mean_value(slope: Callable[[Bounds], Bounds], bounds: Pair, last: float, ro
     def rule(call: Call, operands: tuple[Interval, ...]) -> Interval:
         """Return the values around that at the middle; unbounded if the operand may be larger than ``last``."""
         x = operands[0]
-        middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)
+        middle = np.clip(x.low / 2 + x.high / 2, -1e300, 1e300)  # finite, also of infinite bounds
         away = np.nextafter(np.maximum(x.high - middle, middle - x.low), _INF)
         steepest = slope(x.magnitude)
         value, error = call(middle), away * steepest * (1 + 1e-15) + rounding * (1 + steepest)
