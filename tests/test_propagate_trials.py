@@ -259,5 +259,5 @@ def test_the_verdict_of_the_trials_is_that_of_the_result() -> None:
     assert (far.converged, far.verdict) == (False, "differs")
     near = ad.propagate("2*x", {"x": "1.0(1)"}, monte_carlo=200_000)
     assert (near.converged, near.verdict) == (True, "agrees")
-    assert near.evaluations > 200_000
+    assert near.evaluations == 200_000 + ad.propagate("2*x", {"x": "1.0(1)"}).evaluations
     assert ad.propagate("x**2", {"x": "1(1)"}, order=2).verdict == "second_order"

@@ -231,9 +231,9 @@ class _Calculation:
             if kind not in ("normal", "t"):
                 self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
         trials = samples(self.system, self.joint, count, seed)
+        result.evaluations = self.system.evaluations  # with the trials
         for outcome, sample in zip(result.outputs, trials, strict=True):
             outcome.monte_carlo = {**compare(sample, outcome.interval, outcome.level, outcome.u), "seed": seed}
-            result.evaluations = self.system.evaluations + sample.trials
             missing = outcome.monte_carlo["not_finite"]
             if missing:
                 self._note("trials", f"{missing:,} of {sample.trials:,} trials are not finite and were left out")
