@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1608,
     "root": 1576,
     "script": 1511,
-    "solvers": 13385,
+    "solvers": 13384,
     "symbolic": 5201,
     "utils": 292,
 }
