@@ -57,7 +57,7 @@ class Region:
 
     def __init__(self, recompute: Callable[..., object], args: Sequence[object], early_stop: bool, compares: bool) -> None:
         self._recompute = recompute
-        self._args = [SavedInput(arg) if isinstance(arg, Tensor) else arg for arg in args]
+        self._args = [SavedInput(arg) if isinstance(arg, Tensor) else arg for arg in args]  # hooks around may pack them
         self._early_stop = early_stop
         self._compares = compares
         self._slots: list[weakref.ref[Slot]] = []  # of the tensors saved in the first call, in order; a freed node frees its slots

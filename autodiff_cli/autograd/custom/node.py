@@ -140,8 +140,7 @@ class FunctionNode(Node):
             from autodiff_cli.autograd.saved.packing import pack_saved
 
             pack_saved(self)
-        # After the packing: the node does not keep an output that a hook has packed.
-        self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)
+        self.keeps_output = any(isinstance(entry, SavedOutput) for entry in self._saved)  # not one that a hook packed
 
     def _edge_number(self, entry: Tensor | SavedOutput | None) -> int:
         """Return the number of the edge of a saved value: ``OUTPUT`` for an output and ``None``, ``NO_EDGE`` for a constant."""

@@ -97,8 +97,7 @@ class BackwardPass:
     def run(self, cotangents: Sequence[tuple[Edge, Cotangent]]) -> dict[Edge, Cotangent]:
         """Run all nodes from these edges, each with a cotangent, then the leaves, and return the captured cotangents."""
         edges, parts = [edge for edge, _ in cotangents], [part for _, part in cotangents]
-        # Anomaly mode is an observer of nodes: without observers, its module is not needed.
-        anomaly = named("autodiff_cli.autograd.reverse.anomaly") if node_observers else None
+        anomaly = named("autodiff_cli.autograd.reverse.anomaly") if node_observers else None  # the mode is one of them
         if anomaly is not None and anomaly.is_anomaly_enabled():
             anomaly.run_explained(lambda: self._run_nodes(edges, parts, anomaly))
         else:

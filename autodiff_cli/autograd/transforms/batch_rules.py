@@ -122,7 +122,7 @@ def _rule_along_dimensions(parameters: Sequence[str], arity: int) -> BatchRule:
     names = parameters[arity:]
 
     def batched(function: TensorFunction, batch: Batch, *args: Argument) -> Any:
-        """Apply the function to dimension 1 and following; without ``dim``, to all elements of an example as one dimension."""
+        """Apply the function to the physical tensors; without a ``dim``, all elements of an example become one dimension."""
         operands, plain = args[:arity], dict(zip(names, args[arity:], strict=True))
         ndim = most_dimensions(operands)
         if arity > 1:  # some operands may be shared by the examples

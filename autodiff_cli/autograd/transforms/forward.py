@@ -35,12 +35,14 @@ def jvp(
     _check_jvp_inputs(name, primals, tangents)
     with Level() as level:
         inputs = [_checked_dual(p, t, level) for p, t in zip(leaves(primals), leaves(tangents), strict=True)]
-        output, aux = func(*rebuilt(primals, inputs)), None
-        if has_aux:
-            output, aux = pair_of(output, name)  # of the pair that the function returned
+        result = func(*rebuilt(primals, inputs))
+        output, aux = pair_of(result, name) if has_aux else (result, None)
         pairs = [_checked_parts(name, value, level, strict) for value in leaves(output)]
-        results = rebuilt(output, [primal for primal, _ in pairs]), rebuilt(output, [tangent for _, tangent in pairs])
-        return (*results, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)) if has_aux else results
+        primal_output = rebuilt(output, [primal for primal, _ in pairs])
+        tangent_output = rebuilt(output, [tangent for _, tangent in pairs])
+        if not has_aux:
+            return primal_output, tangent_output
+        return primal_output, tangent_output, mapped(lambda x: parts_of(x, level)[0] if isinstance(x, Tensor) else x, aux)
 
 
 def _checked_parts(name: str, value: Any, level: Level, strict: bool) -> tuple[Tensor, Tensor]:
@@ -75,7 +77,7 @@ def _check_jvp_inputs(name: str, primals: Tree, tangents: Tree) -> None:
 
 
 def _checked_dual(primal: Tensor, tangent: Tensor, level: Level) -> Tensor:
-    """Return the dual tensor of a primal and a tangent; raise an error if the shapes differ, or without floats."""
+    """Return the dual tensor of a primal and a tangent; raise an error if their shapes differ, or they are not floats."""
     check_size(primal, tangent)
     if not primal.is_floating_point():
         raise DtypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
@@ -116,7 +118,7 @@ def jacfwd(
         results = vmap(jacobian_column, randomness=randomness)(*[tensor_on(unit) for unit in standard_basis(inputs)])
         columns, aux = results if has_aux else (results, None)
         trees = [rebuilt(primals, _blocks(column, inputs)) for column in leaves(columns)]
-        result = rebuilt(columns, [tree if isinstance(argnums, tuple) else tree[0] for tree in trees])
+        result = rebuilt(columns, [tree if isinstance(argnums, tuple) else tree[0] for tree in trees])  # [0]: of the only argument
         return (result, mapped(lambda x: x[0], aux)) if has_aux else result  # each column has the same other result
 
     return jacobian

@@ -48,8 +48,8 @@ class RecordedCall:
 
         If the function must return a pair of its outputs and ``aux``, ``caller_with_aux`` names the caller in the error.
         """
-        self._recorded_outside = is_grad_enabled()
-        self._batches = active_batches()
+        self._recorded_outside = is_grad_enabled()  # whether gradients may become part of a graph outside
+        self._batches = active_batches()  # which the gradients are inside of
         self._arguments = [args[i] for i in chosen]
         self._leaves: list[Tensor] = []
         for value in leaves(self._arguments):
