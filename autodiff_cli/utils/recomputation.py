@@ -137,7 +137,7 @@ class Region:
 
     def _check_recomputed(self, running: object, count: int) -> None:
         """Raise CheckpointError if ``count``, or a tensor recomputed for the pass ``running``, differs from the first call."""
-        if self._is_partial:  # the first call has not saved all of its tensors yet
+        if self._is_partial:  # a second call came before the first had saved all of its tensors
             return
         if count != len(self._slots):
             raise CheckpointError(

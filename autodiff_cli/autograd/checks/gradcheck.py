@@ -134,8 +134,8 @@ def gradgradcheck(
 def _random_cotangents(outputs: Sequence[Tensor]) -> list[Tensor]:
     """Return a tensor of random numbers that requires grad for each output that does; the numbers are always the same."""
     generator = np.random.default_rng(0)
-    live = [output for output in outputs if output.requires_grad]
-    arrays = [np.asarray(generator.uniform(-1, 1, output.shape), output._data.dtype) for output in live]
+    recorded = [output for output in outputs if output.requires_grad]
+    arrays = [np.asarray(generator.uniform(-1, 1, output.shape), output._data.dtype) for output in recorded]
     return [tensor_on(array[()]).requires_grad_() for array in arrays]
 
 
@@ -181,7 +181,7 @@ class DerivativeCheck:
         return outputs_of(self.func(*self.arguments))
 
     def compare_jacobians(self, forward: bool) -> None:
-        """Raise GradcheckError if a Jacobian differs from finite differences; without recorded outputs, it is 0."""
+        """Raise GradcheckError if a Jacobian differs from finite differences, or is not 0 without recorded outputs."""
         numeric = [self.numeric(argument) for argument in self.checked]  # by argument, then by output
         if not self.outputs:
             if any(np.any(block != 0) for blocks in numeric for block in blocks):

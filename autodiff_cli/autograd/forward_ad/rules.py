@@ -42,9 +42,10 @@ Rule = Callable[[Value, Primals, Tangents], Any]
 
 @cache
 def rule_on_arrays(primitive: Primitive) -> Rule | None:
-    """Return the rule of a primitive if it may be called with arrays; the tangent of a view, which shares memory, needs tensors."""
+    """Return the rule of a primitive if it may be called with arrays: not of a view, whose tangent is a view, or a sequence."""
     plain = not primitive.view and not primitive.of_sequence and primitive.series != "fixed"
-    return rule_of(primitive) if plain and len(primitive.differentiable_args) in (1, primitive.arity) else None
+    one_or_all = len(primitive.differentiable_args) in (1, primitive.arity)  # not ``where``: its condition has another type
+    return rule_of(primitive) if plain and one_or_all else None
 
 
 @cache

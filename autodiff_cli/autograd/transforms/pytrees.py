@@ -101,7 +101,7 @@ def broadcast(prefix: Tree, tree: Tree) -> list[Any] | None:
                 return None
             waiting.extend(reversed([(value[key], below[key]) for key in below]))
         else:
-            waiting.extend(reversed(list(zip(value, below, strict=True))))
+            waiting.extend(reversed(list(zip(value, below, strict=True))))  # the first pair is popped first
     return values
 
 
