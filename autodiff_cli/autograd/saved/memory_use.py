@@ -103,14 +103,14 @@ class SavedMemory:
         if node._saved is None:  # a backward pass has freed them
             return []
         values = []
-        for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):  # ``slot`` is the name in VJP rules
+        for (slot, edge), entry in zip(node.saved_slots, node._saved, strict=True):  # slot: its name in VJP rules, or number
             if entry is None:  # not needed, because no gradient flows there
                 continue
-            # The slots of a custom function are numbered.
             title = f"saved_tensors[{slot}]" if slot.isdecimal() else saved_name(type(node).__name__, slot)
             arrays = list(_arrays_in(title, entry))
             if not arrays:
                 values.append(SavedValue(title, value=entry))
+            # The only output of a node is stored as an array, one of several as a ``SavedOutput``.
             is_first_output = edge == OUTPUT and (not isinstance(entry, SavedOutput) or entry.output == 0)
             tensor = self._name_of(entry) if isinstance(entry, Tensor) else ""
             values += [self._counted_value(label, name if is_first_output else tensor, array) for label, array in arrays]
