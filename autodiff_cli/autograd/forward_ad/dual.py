@@ -128,8 +128,7 @@ class Dual(Tensor):
     ) -> list[Tensor | None]:
         """Return the gradients as ``reverse_mode.grad`` does with these ``options``, if one of its arguments is a dual tensor."""
         level = self._forward[2]
-        # One cotangent, or ``None``, stands for those of all outputs.
-        cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
+        cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)  # one for all
         primals = [primal for primal, _ in (split(x, level) for x in inputs)]
         pairs = gradients([split(y, level) for y in outputs], primals, [parts_of(v, level) for v in cotangents], **options)
         return [primal if tangent is None else dual_of(primal, tangent, level) for primal, tangent in pairs]

@@ -215,7 +215,7 @@ class Batched(Tensor):
         if not batches:
             return NotImplemented  # type: ignore[no-any-return]
         batch = max(batches, key=lambda one: one.level)  # the innermost
-        cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)
+        cotangents = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(outputs)  # one for all
         starts = [
             tensor_on(np.ones((batch.size,), output._data.dtype)) if cotangent is None else batch.inside(cotangent)
             for output, cotangent in zip(outputs, cotangents, strict=True)
