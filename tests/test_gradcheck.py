@@ -301,6 +301,8 @@ def test_a_claim_in_the_transposed_shape_is_compared(output: str) -> None:
         ("log(x**3)", "3/x**3", "the right derivative is 3/x"),
         ("sin(x) + x**2", "2*x", "the right derivative is 2*x + cos(x); the claim lacks the term cos(x)"),
         ("y = x**2; y*x", "2*y", "the right derivative is 3*x**2; the claim is 2/3 of it"),
+        ("x**3", "-6*x**2", "the right derivative is 3*x**2; the claim is -2 times it"),
+        ("x**2", "2.0000000001*x", "the right derivative is 2*x; the claim agrees with it at random positive values, to 9 digits"),
         ("det([[x, 1], [2, x]])", "x", None),
     ],
 )

@@ -56,10 +56,12 @@ class _Comparison:
     def verdict_on_claim(self) -> str | None:
         """Return what is wrong with the claim, such as ``has the opposite sign``; ``None`` if it is none of the usual mistakes."""
         factor = _quotient(self.claimed, self.exact)
+        if factor == 1:  # but not at the checked point, or not to all digits
+            return "agrees with it at random positive values, to 9 digits"
         if factor == -1:
             return "has the opposite sign"
-        if factor:
-            return f"is {factor} of it" if factor < 1 else f"is {factor} times it"
+        if factor:  # not 0, which lacks every term
+            return f"is {factor} of it" if 0 < factor < 1 else f"is {factor} times it"
         if all(array.ndim == 2 and array.shape[0] == array.shape[1] for array in self.exact):  # square matrices
             factor = _quotient(self.claimed, [array.T for array in self.exact])
             if factor:
