@@ -15,14 +15,14 @@ def with_list_output(source: str) -> str:
     """Return a program whose last statement is the list ``[u, v]`` if it is ``u, v``, and any other program unchanged.
 
     Raises:
-        ParseError: if the text cannot be divided into tokens.
+        ParseError, LimitError: if the text cannot be divided into tokens, or is too long.
     """
     last = _last_statement(source)
     texts = [token.text for token in last]
 
     def occurs_outside_brackets(symbol: str) -> bool:
         parts = ranges_between(texts, lambda i: texts[i] == symbol)
-        return len(parts) > 1
+        return len(parts) > 1  # the symbol divides the statement
 
     is_assignment = occurs_outside_brackets("=")  # such as u, v = [x, 2*x]
     if is_assignment or not occurs_outside_brackets(","):
@@ -40,7 +40,7 @@ def _last_statement(source: str) -> list[Syntax]:
 
 
 def output_names(tree: Syntax) -> tuple[str, ...]:
-    """Return the names of the outputs of a program that ends with a list; an empty tuple if it has one output without a name.
+    """Return the names of the outputs of a program that ends with a list; an empty tuple for one that ends otherwise.
 
     An output that is not a name is called ``value1`` or ``value2``, after its position.
 
@@ -60,7 +60,7 @@ def output_names(tree: Syntax) -> tuple[str, ...]:
 
 
 def run_scalar_outputs(evaluator: Evaluator, several: bool) -> list[Tensor]:
-    """Run a program, and return its outputs, which must be scalars: the items of a list at its end if ``several``, else its value.
+    """Run a program, and return its outputs, which must be scalars: its value, or if ``several``, the items of the list at its end.
 
     Raises:
         ShapeError: if an output is not a scalar.

@@ -34,7 +34,7 @@ class OneNumberPerRow(Operations):
     """
 
     def apply(self, op: FunctionInfo, arguments: list[Any], named: dict[str, Any], node: Syntax) -> Any:
-        """Apply a function of the language to its positional arguments and to its keyword arguments ``named``.
+        """Return ``op`` applied to positional arguments and to keyword arguments ``named``; ``node`` is its place in the program.
 
         Raises:
             FunctionOfColumn: if the function takes an array, but its arguments are single numbers of the row.
@@ -59,7 +59,7 @@ def refuse_functions_of_columns(
     ``names`` are the variables, of which those in ``wrt`` require grad; ``leaves`` are the values of the other names.
 
     Raises:
-        FunctionOfColumn: if a function of arrays has one number of the row as its argument.
+        FunctionOfColumn: if a function of arrays has one number of the row as its argument.  Other errors are ignored.
     """
     example = {name: 1 + 0.1 * i for i, name in enumerate(names)}  # any numbers will do; these differ from each other
     row = new_leaves(example, np.dtype(dtype), wrt)
@@ -109,18 +109,18 @@ class RowByRowProgram(Compiled):
         Raises:
             AutodiffError: if a row cannot be evaluated; the error is from the first such row.
         """
-        for _, error in self.failures(columns, out):
+        for _, error in self.failures(columns, out):  # which computes all rows unless one fails
             raise error
 
     def failures(self, columns: Mapping[str, Array], out: Sequence[Array]) -> Iterator[tuple[int, AutodiffError]]:
         """Compute the rows, write them into the arrays ``out``, and yield the index and the error of each row that fails.
 
-        The results of a row that fails are nan.  A row is computed only when the iterator reaches it.
+        A row is computed only when the iterator reaches it.  The results of a row that fails become nan when the iterator goes on.
 
         Raises:
             AutodiffError: if an error does not depend on the numbers in a row.
         """
-        count = len(out[0])
+        count = len(out[0])  # of rows
         arrays = {name: np.broadcast_to(columns[name], count) for name in self.variables}
         for i in range(count):
             try:
@@ -138,10 +138,10 @@ class RowByRowProgram(Compiled):
         return error.exit_code == 2 or error.message == self.reason
 
     def _results(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return the results of the row in which the variables have these values, in the order of ``terms``."""
+        """Return the results of the row in which the variables have these values: all of the first output, then of the next."""
         variables = new_leaves(values, self.dtype, self.wrt)
         evaluator = Evaluator(self.expression, {**self._leaves, **variables}, self.dtype, self._tree)
-        order = max(map(len, self.wanted))
+        order = max(map(len, self.wanted))  # the highest; 0 if only values are wanted
         wrt = {name: variables[name] for name in self.wrt}
         results: list[Any] = []
         with np.errstate(all="ignore"):
