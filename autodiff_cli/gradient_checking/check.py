@@ -115,19 +115,20 @@ def gradcheck(
         order: 1 to check the first derivatives, or 2 to include the second derivatives.
         claims: claims of the form ``NAME=EXPR``; one text may contain several claims. With one variable, ``EXPR`` is enough.
         dtype: the data type, which must be ``float64``.
-        gradient: the weights of the elements of a non-scalar output, for claims.
+        gradient: the weights of the elements of a non-scalar output, for claims and second derivatives.
 
     Raises:
-        AutodiffError: if the expression cannot be evaluated, or if a name is not the name of a variable.
+        AutodiffError: if the expression cannot be evaluated, an argument is invalid, or there are too many derivatives to check.
     """
     if order not in (1, 2):
         hint = f"use {setting('order', '1')} or {setting('order', '2')}"
         raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint=hint)
     points = [at] if isinstance(at, Mapping) else at
-    variables = [name for name in (wrt or next(iter(points), {})) if name not in (const or {})]
+    names = wrt or next(iter(points), {})  # by default, those of the first point, as all points have the same
+    variables = [name for name in names if name not in (const or {})]
     pairs = [pair for text in claims for pair in _claim_pairs(text, variables)]
     report = Report(expression, len(points))
-    deadline = time.process_time() + MOST_SECONDS  # of arbitrary precision
+    deadline = time.process_time() + MOST_SECONDS  # for arbitrary precision, at all points together
     for point in points:
         evaluation = Evaluation(expression, point, const, wrt, dtype, gradient=gradient)
         _require_checkable(evaluation, order, len(points), dtype)
@@ -143,13 +144,13 @@ def gradcheck(
 
 
 def _require_checkable(evaluation: Evaluation, order: int, points: int, dtype: str) -> None:
-    """Raise an error if there is nothing to check, too much for a check, or a data type with too few digits."""
+    """Raise an error if there is nothing to check, too much at the number of ``points``, or a data type with too few digits."""
     if not evaluation.variables:
         raise no_variable_error("gradcheck")
     if dtype != "float64":  # derivatives in float32 have only 7 digits; PyTorch's gradcheck requires float64, too
         raise UsageError("gradcheck works in float64", hint=f"leave out {setting('dtype')}")
     inputs = sum(leaf.numel() for leaf in evaluation.variables.values())
-    first_derivatives = inputs * max(evaluation.output.numel(), 1)
+    first_derivatives = inputs * max(evaluation.output.numel(), 1)  # an output without elements takes time, too
     second_derivatives = inputs**2 if order == 2 else 0  # of a scalar output
     check_count(
         (first_derivatives + second_derivatives) * points,
@@ -160,7 +161,7 @@ def _require_checkable(evaluation: Evaluation, order: int, points: int, dtype: s
 
 
 def _add_failure(report: Report, evaluation: Evaluation, entries: Sequence[Entry]) -> None:
-    """Set the failure and the hint of a report from the first entry at a point that fails, unless an earlier point set them."""
+    """Set the failure and the hint of a report, once, from the first entry that fails; add to it the likely mistake of a claim."""
     entry = next((entry for entry in entries if entry["verdict"] in FAILED), None)
     if entry is not None and report.failure is None:
         _add_mistake(entry, evaluation)
@@ -186,7 +187,7 @@ def _note_on_constants(evaluation: Evaluation) -> list[dict[str, Any]]:
     evaluator = evaluation.evaluator
     for node in walk(evaluator.tree):
         name = called_name(node)
-        if name in GRADIENT_STOPS and name not in evaluator.functions:
+        if name in GRADIENT_STOPS and name not in evaluator.functions:  # the program may define its own function of this name
             return [note("constant", f"the numeric derivatives hold the value of {name} constant, as the gradient does", node.span)]
     return []
 
@@ -203,7 +204,7 @@ def _derivative(entry: Entry) -> str:
 
 
 def _claim_pairs(text: str, variables: Sequence[str]) -> list[tuple[str, str]]:
-    """Split the text ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions; the only variable needs no name."""
+    """Split ``NAME=EXPR,NAME=EXPR`` into pairs of names and expressions; the only variable needs no name, others are an error."""
     name, equals, _ = text.partition("=")
     if equals and name.strip().isidentifier():
         return split_bindings(text, "claims", '"3/x"')
@@ -237,7 +238,7 @@ class _Check:
         Where the expression jumps or is undefined, every verdict except ``fail`` says so instead.
         """
         entries = self._best_entries(seconds)
-        is_doubtful = any(entry["verdict"] in ("kink", "undecided") for entry in entries)
+        is_doubtful = any(entry["verdict"] in ("kink", "undecided") for entry in entries)  # as at every jump
         problem = discontinuity(self.evaluation) if is_doubtful else None
         for entry in entries:
             if problem is not None and entry["verdict"] != "fail":
@@ -299,14 +300,14 @@ class _Check:
             if len(names) == 2:
                 output = gradient_of(output, variables[names[0]], self.evaluation.gradient, record=True)
             change = abs(analytic_jacobian(output, variables[names[-1]]) - analytic)
-            spread = np.fmax(spread, change)
+            spread = np.fmax(spread, change)  # ignores nan
         return [
             [rounded(verdict, float(change)) for verdict, change in zip(row, changes, strict=True)]
             for row, changes in zip(verdicts, spread, strict=True)
         ]
 
     def _claim(self, method: Method, name: str, formula: str) -> Entry:
-        """Return the entry of a claim: the name of a variable, and the formula of its derivative."""
+        """Return the entry of a claim: ``formula`` is the derivative by the variable ``name``; ``elements`` are the wrong ones."""
         leaf = self.evaluation.variables[name]
         gradient = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:
@@ -333,7 +334,7 @@ class _Check:
 
 
 def _verdict(verdict: Verdict) -> Entry:
-    """Return the keys of an entry that a verdict has."""
+    """Return the part of an entry that states a verdict; it has no key ``reason`` if there is no reason."""
     entry = {"error": verdict.error, "tolerance": verdict.tolerance, "verdict": verdict.verdict}
     return {**entry, "reason": verdict.reason} if verdict.reason else entry
 
@@ -348,14 +349,14 @@ def _entry(wrt: str | list[str], order: int, analytic: NDArray[np.float64], verd
     return {
         "wrt": wrt,
         "order": order,
-        "analytic": plain(analytic.T.reshape(shape)[()]),
+        "analytic": plain(analytic.T.reshape(shape)[()]),  # a number for the shape ()
         "numeric": plain(numeric.T.reshape(shape)[()]),
         **_verdict(worst([verdict for row in verdicts for verdict in row])),
     }
 
 
 def _failure(entry: Entry, evaluation: Evaluation) -> tuple[str, str | None]:
-    """Return the message and the hint for an entry that fails."""
+    """Return the message and the hint for an entry that fails; ``None`` as the hint for a claim without a known mistake."""
     if entry["verdict"] != "fail":  # the expression jumps or is undefined at the point
         return f"{entry['reason']}, so the derivative does not exist{_place(entry)}", f"check another point with {setting('at')}"
     if "claim" in entry:
@@ -384,9 +385,9 @@ def _has_own_rules(evaluation: Evaluation) -> bool:
 
 
 def _add_mistake(entry: Entry, evaluation: Evaluation) -> None:
-    """Add the likely mistake of a wrong claim to its entry, as ``mistake``, if the derivative has a formula for a comparison."""
+    """Add the likely mistake of a wrong claim, or ``None``, to its entry as ``mistake``; leave all other entries unchanged."""
     is_wrong_claim = "claim" in entry and entry["verdict"] == "fail"
-    has_formula = evaluation.gradient is None and not _has_own_rules(evaluation)
+    has_formula = evaluation.gradient is None and not _has_own_rules(evaluation)  # that of the expression alone
     if is_wrong_claim and has_formula:
         from autodiff_cli.gradient_checking.mistakes import mistake
 

@@ -35,14 +35,14 @@ def gradient_of(output: Tensor, leaf: Tensor, start: Tensor | None, record: bool
 
 
 def _require_shape(name: str, formula: str, claimed: Array, exact: Array) -> None:
-    """Raise an error if a claim is neither a number nor of the shape of the derivative ``exact``; a transpose is named as such."""
+    """Raise an error that also judges the transpose if a claim is neither a number nor of the shape of the derivative ``exact``."""
     if claimed.shape in ((), exact.shape):
         return
     message = f"the claim for {name} has shape {list(claimed.shape)}, but {name} has shape {list(exact.shape)}"
     hint = "claim one number for each element of the variable, or one number for all elements"
     transpose = claimed.T
     if transpose.shape == exact.shape:
-        worst = np.unravel_index(np.argmax(np.abs(transpose - exact)), exact.shape)
+        worst = np.unravel_index(np.argmax(np.abs(transpose - exact)), exact.shape)  # the position with the largest error
         if np.isclose(transpose[worst], exact[worst], rtol=1e-9):
             message, hint = f"{message}: the claim is the transpose of the derivative", f"claim ({formula}).T"
         else:
@@ -52,18 +52,18 @@ def _require_shape(name: str, formula: str, claimed: Array, exact: Array) -> Non
 
 
 class HighPrecision:
-    """The check in arbitrary precision, which raises ``NotPrecise`` if the expression has none; see ``precise.reference``."""
+    """The check up to an order in arbitrary precision; ``NotPrecise`` if the expression has none; see ``precise.reference``."""
 
     def __init__(self, evaluation: Evaluation, order: int) -> None:
         self._variables = evaluation.variables
         self._reference = Reference(evaluation, order)
-        elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
-        self._judge = Judge(self._reference.differences, elements)
+        names_of_elements = [name for name, leaf in evaluation.variables.items() for _ in range(leaf.numel())]
+        self._judge = Judge(self._reference.differences, names_of_elements)
         # Second derivatives and claims are those of one number: of the output, or of its elements with the weights of a gradient.
         self._judge_of_sum = self._judge
         if evaluation.gradient is not None:
             weighted = self._reference.weighted(evaluation.gradient._data)
-            self._judge_of_sum = Judge(weighted.differences, elements)
+            self._judge_of_sum = Judge(weighted.differences, names_of_elements)
 
     def first(self, name: str, analytic: Array) -> Verdicts:
         """Check the derivatives with respect to a variable: a row for each element of the variable."""
@@ -76,7 +76,7 @@ class HighPrecision:
         return [[self._judge_of_sum.derivative(float(value), next(indices), 0) for value in row] for row in analytic]
 
     def claim(self, name: str, formula: str, exact: Array) -> tuple[Array, list[Verdict]]:
-        """Return the numbers of a claimed gradient, and a verdict for each; ``exact`` is the gradient of the backward pass."""
+        """Return the numbers of a claimed gradient, and a verdict for each; only the shape of ``exact``, the gradient, is used."""
         leaf = self._variables[name]
         values, shape = self._reference.evaluate_formula(formula)
         claimed = np.array([float(value) for value in values]).reshape(shape)
@@ -142,7 +142,7 @@ class Extrapolated:
         for claim, derivative in zip(np.ravel(claimed), np.ravel(exact), strict=True):
             is_same = claim == derivative or (np.isnan(claim) and np.isnan(derivative))
             error = 0.0 if is_same else float(abs(claim - derivative))
-            tolerance = CLOSE * abs(float(derivative)) if np.isfinite(derivative) else 0.0
+            tolerance = CLOSE * abs(float(derivative)) if np.isfinite(derivative) else 0.0  # inf and nan must be the same
             verdicts.append(Verdict("pass" if error <= tolerance else "fail", float(derivative), error, tolerance))
         return claimed[()], verdicts
 
@@ -157,7 +157,7 @@ class Extrapolated:
 
 
 def _largest_result(evaluation: Evaluation) -> float:
-    """Return the largest absolute value of the finite results of functions of arrays, or 0 without such a function."""
+    """Return the largest absolute value in the results of functions of arrays that are finite everywhere; 0 if there are none."""
     steps = [step for step in evaluation.trace if not is_pointwise(step)]
     arrays = [np.abs(raw(result)) for step in steps for result in step.results]
     finite = [array for array in arrays if np.size(array) and np.isfinite(array).all()]

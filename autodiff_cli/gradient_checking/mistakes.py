@@ -19,17 +19,18 @@ _SEEDS, _CLOSE = (1, 5), 1e-9  # of the random values of the variables, and the 
 
 
 def mistake(expression: str, values: Mapping[str, Any], name: str, claim: str) -> str | None:
-    """Return a sentence with the right derivative and the likely mistake, or ``None`` if the derivative has no formula.
+    """Return a sentence with the right derivative and the likely mistake, if there is one.
 
     The claim is a formula of the derivative of a scalar expression with respect to the variable ``name``.  ``values`` are those
-    of the variables and constants, of which only the shapes matter.
+    of the variables and constants, of which only the shapes matter.  The result is ``None`` if the derivative has no formula, or
+    if this formula or the claim cannot be evaluated at random values.
     """
     shapes = {key: np.shape(value) for key, value in values.items()}
     array_shapes = {key: ",".join(map(str, shape)) for key, shape in shapes.items() if shape}
     try:
         (right,) = diff(expression, wrt=[name], shape=array_shapes).trees.values()
         lengths = {key: tuple(map(as_length, shape)) for key, shape in shapes.items()}
-        points = [random_values(lengths, (), seed) for seed in _SEEDS]
+        points = [random_values(lengths, symmetric=(), seed=seed) for seed in _SEEDS]
         program = unparse(parse(expression))  # without a comment, which would hide what follows it
         comparison = _Comparison(program, points, _only_statement(right), _only_statement(parse(claim)))
     except AutodiffError:
@@ -77,7 +78,7 @@ class _Comparison:
                 kinds = {Fraction(1): "lacks", Fraction(2): "has the opposite sign in"}
                 return f"{kinds.get(missing, f'has {1 - missing} times')} the term {unparse(term)}"
         for term in _terms(self.claim):
-            if _quotient(difference, self._numbers(term, self.exact)) == -1:
+            if _quotient(difference, self._numbers(term, self.exact)) == -1:  # the claim is the right formula plus the term
                 return f"has the term {unparse(term)} too many"
         return None
 
@@ -88,12 +89,12 @@ def _only_statement(tree: Syntax) -> Syntax:
 
 
 def _quotient(values: list[Numbers], unit: list[Numbers]) -> Fraction | None:
-    """Return the fraction, with a denominator of at most 12, by which values are a multiple of others; ``None`` if they are not."""
+    """Return the fraction, with a denominator of at most 12, for which values are ``fraction*unit``; ``None`` if there is none."""
     a = np.concatenate([np.ravel(array) for array in values])
     b = np.concatenate([np.ravel(array) for array in unit])
     with np.errstate(all="ignore"):
         ratio = float(a @ b / (b @ b))  # the least-squares solution of a = ratio*b
-    if not np.isfinite(ratio):
+    if not np.isfinite(ratio):  # the unit is 0 everywhere, or a value is not finite
         return None
     factor = Fraction(ratio).limit_denominator(12)
     return factor if np.allclose(a, float(factor) * b, rtol=_CLOSE, atol=_CLOSE * np.abs(a).max()) else None

@@ -64,7 +64,7 @@ class At:
             self.values.setdefault(name, []).extend(numbers)
 
     def points(self, seed: int = 0) -> list[Point]:
-        """Return every combination of values and of the samples of ranges, which depend on a seed; too many are an error."""
+        """Return every combination of values, each with every sample of the ranges, drawn by the seed; too many are an error."""
         count = math.prod(map(len, self.values.values())) * (self.samples if self.ranges else 1)
         check_count(count, MOST_POINTS, "gradcheck would check {} points, more than the limit of {}")
         points = [dict(zip(self.values, values, strict=True)) for values in itertools.product(*self.values.values())]
@@ -80,10 +80,10 @@ class At:
         and each part contains one value of the sample (Latin hypercube sampling).
         """
         generator = np.random.default_rng(seed)
-        inner = samples - 2
+        inner = samples - 2  # rows between the first and the last
         columns = []
         for i, (low, high) in enumerate(self.ranges.values()):
-            parts = np.arange(inner) if i == 0 else generator.permutation(inner)
+            parts = np.arange(inner) if i == 0 else generator.permutation(inner)  # the part that each row takes
             fractions = (parts + generator.random(inner)) / max(inner, 1)
             columns.append(np.concatenate([[low], low + fractions * (high - low), [high]]))
         return np.array(columns).T

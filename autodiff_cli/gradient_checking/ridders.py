@@ -55,9 +55,9 @@ class DifferenceQuotient:
         self._rounding = _ROUNDING * largest / scale
         steps = [scale * step for step in _relative_steps(x, elements)]
         at = functools.cache(function)
-        self.right = _best([_extrapolated(at, step, x, 1) for step in steps])
-        self.left = _best([_extrapolated(at, step, x, -1) for step in steps])
-        self.value, self.error = _best([_extrapolated(at, step, x, 0) for step in steps])
+        self.right = _best([_extrapolated(at, step, x, side=1) for step in steps])
+        self.left = _best([_extrapolated(at, step, x, side=-1) for step in steps])
+        self.value, self.error = _best([_extrapolated(at, step, x, side=0) for step in steps])
         for value, error in (self.right, self.left):  # at the boundary of a domain only one side exists
             better = ~np.isfinite(self.error) & np.isfinite(error)
             self.value, self.error = np.where(better, value, self.value), np.where(better, error, self.error)
@@ -71,7 +71,7 @@ class DifferenceQuotient:
         return bool(are_known and abs(left - right) > least_gap)
 
     def judged(self, j: int, value: float) -> Verdict:
-        """Return the verdict on a number claimed to be the derivative of the j-th element of the output."""
+        """Return the verdict on a number said to be the derivative of the element j: ``undecided`` if no quotient is accurate."""
         if self._is_kink(j):
             return self._judged_at_kink(j, value)
         numeric, error = float(self.value[j]), float(self.error[j])
@@ -83,7 +83,7 @@ class DifferenceQuotient:
             return Verdict("fail", numeric, off, tolerance)
         if off > tolerance:
             return Verdict("undecided", numeric, off, tolerance, "the difference quotients are not accurate enough for a verdict")
-        is_known = error <= _KNOWN * max(abs(value), abs(numeric)) or error == off == 0
+        is_known = error <= _KNOWN * max(abs(value), abs(numeric)) or error == off == 0  # or both are exactly 0
         if is_known:
             return Verdict("pass", numeric, off, tolerance)
         return Verdict(
@@ -100,28 +100,28 @@ class DifferenceQuotient:
 
 
 def _relative_steps(x: float, elements: int) -> Sequence[float]:
-    """Return the initial steps relative to an input ``x``, the steps themselves for 0; few for a variable of many elements."""
+    """Return the initial steps relative to an input ``x``, the steps themselves for 0; one or two if the variable is large."""
     steps = _STEPS if x else _STEPS_AT_0
     if elements <= _MANY:
         return steps
-    return steps[:2] if elements <= 4 * _MANY else steps[1:2]
+    return steps[:2] if elements <= 4 * _MANY else steps[1:2]  # the second one suits most functions
 
 
 def _best(estimates: Sequence[Estimate]) -> Estimate:
-    """Return, for each element, the estimate with the smallest error.
+    """Return, for each element, the estimate with the smallest error; the estimates are in the order of decreasing steps.
 
-    An estimate with a larger step must agree with the estimates for smaller steps, as the function may be flat far from the point.
+    An estimate with a larger step must agree with the best one for smaller steps, as the function may be flat far from the point.
     """
     value, error = estimates[-1]
-    for other, off in reversed(estimates[:-1]):
-        agrees = ~np.isfinite(error) | (np.abs(other - value) <= 10 * (error + off))
-        better = agrees & (off < error)
-        value, error = np.where(better, other, value), np.where(better, off, error)
+    for other, other_error in reversed(estimates[:-1]):
+        agrees = ~np.isfinite(error) | (np.abs(other - value) <= 10 * (error + other_error))  # 10, as the errors are estimates
+        better = agrees & (other_error < error)
+        value, error = np.where(better, other, value), np.where(better, other_error, error)
     return value, error
 
 
 def _extrapolated(at: Callable[[float], Array], step: float, x: float, side: int) -> Estimate:
-    """Return the entry of one Ridders extrapolation table with the smallest error estimate, for each element.
+    """Return the entry of one Ridders extrapolation table with the smallest error estimate, for each element; nan without one.
 
     The first distance from ``x`` is ``step``.  The ``side`` is 1 or -1 for a one-sided derivative, 0 for a central one, whose error
     has only even powers of the distance.

@@ -68,7 +68,7 @@ class Judge:
         slope = self._differences.slopes(index)[j]
         verdict = _verdict_without_derivative(slope, value)
         if verdict is None:
-            verdict = self._compared(self._differences.math.mpf(value), slope, value == float(slope.value))
+            verdict = self._compared(self._differences.math.mpf(value), slope, is_equal=value == float(slope.value))
         return self._decided(verdict, value, index, j) if verdict.verdict == _OPEN else verdict
 
     def _decided(self, verdict: Verdict, value: float, index: Index, j: int) -> Verdict:
@@ -81,7 +81,7 @@ class Judge:
             return verdict._replace(verdict="undecided", reason="rounding errors may move the evaluation out of the domain here")
         verdict = verdict._replace(tolerance=tolerance)
         if verdict.error <= tolerance:
-            is_sure = by_operations <= _MOST_LOST * size or larger <= tolerance
+            is_sure = by_operations <= _MOST_LOST * size or larger <= tolerance  # digits remain, or both are about 0
             return verdict._replace(verdict="pass") if is_sure else verdict._replace(verdict="undecided", reason=_NOISE)
         by_variables = _INPUTS * self._spread(index, of_variables=True)[j]
         tolerance += by_variables
@@ -100,11 +100,11 @@ class Judge:
         A claim that differs from the reference passes only if both are 0 up to the rounding errors of float64.
         """
         slope, value = self._differences.slopes(index)[j], float(claimed)
-        if slope.kind in ("kink", "jump"):
+        if slope.kind in ("kink", "jump"):  # there is no derivative to compare with
             return Verdict("kink", math.nan, 0.0, 0.0)
         if slope.kind == "undefined" and math.isnan(value):
             return Verdict("pass", math.nan, 0.0, 0.0)
-        verdict = _verdict_without_derivative(slope, value) or self._compared(claimed, slope, claimed == slope.value)
+        verdict = _verdict_without_derivative(slope, value) or self._compared(claimed, slope, is_equal=claimed == slope.value)
         if verdict.verdict != _OPEN:
             return verdict
         larger = max(abs(value), abs(verdict.numeric))
@@ -148,7 +148,7 @@ def _verdict_without_derivative(slope: Slope, value: float) -> Verdict | None:
         return Verdict("undecided", math.nan, math.nan, 0.0, reasons[slope.kind])
     low, high = (float(side) for side in slope.sides)
     slack = CLOSE * max(abs(low), abs(high)) if math.isfinite(low) and math.isfinite(high) else 0.0
-    middle = low / 2 + high / 2 if math.isfinite(low + high) or low == high else math.nan
+    middle = low / 2 + high / 2 if math.isfinite(low + high) or low == high else math.nan  # nan between infinite sides
     if not math.isfinite(value):
         return Verdict("fail", middle, math.inf, slack)
     if low - slack <= value <= high + slack:
