@@ -29,7 +29,7 @@ class _Piece:
         text, level: the LaTeX, and the precedence of the outermost operator.
         begins, ends: the kinds of the first and the last symbol: ``number``, ``name``, ``bracket``, ``minus`` or ``other``.
         tall: whether the formula is taller than a line of text.
-        items: the items of a list; an empty list marks a name with a subscript, which cannot take another subscript.
+        items: the items of a list or the parts of another group; an empty list marks a name that cannot take a subscript.
         unsigned: the text without its leading minus sign; ``None`` without a minus sign.
         called: the name and the bracketed arguments of a function whose exponent is written after its name.
     """
@@ -62,20 +62,21 @@ def latex(expression: Syntax | str, names: Mapping[str, str] | None = None, unna
     Raises:
         ParseError: if the text is not an expression.
     """
+    tree = parse(expression) if isinstance(expression, str) else expression
     pieces: list[_Piece] = []  # of the nodes whose parents are not done
-    stack: list[tuple[Syntax, bool]] = [(parse(expression) if isinstance(expression, str) else expression, False)]
+    stack = [(tree, False)]  # the nodes to do, each first without and then with the pieces of its children
     while stack:
         node, has_pieces_of_children = stack.pop()
         if not has_pieces_of_children:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(node.children))
             continue
-        first = len(pieces) - len(node.children)
+        first = len(pieces) - len(node.children)  # the last pieces are those of the children
         name = node.children[0].text if node.kind == "name" else ""
         if names and name in names:
             result = _Piece(names[name], tall=True)  # it may have any height
         elif name.startswith("%"):
-            result = _Piece(identifier(name, unnamed), begins="name", items=[])
+            result = _Piece(identifier(name, unnamed), begins="name", items=[])  # it has a subscript
         else:
             result = _piece(node, pieces[first:])
         del pieces[first:]
@@ -112,7 +113,7 @@ def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
 
 
 def _items(arguments: Sequence[_Piece]) -> list[_Piece]:
-    """Return the arguments of a call, whose node is missing if there are none."""
+    """Return the arguments of a call from the piece of its argument list, which is missing if there are none."""
     return [item for piece in arguments for item in piece.items or []]
 
 
@@ -143,7 +144,7 @@ def _commas(pieces: Sequence[_Piece], comma: str = ", ") -> Text:
 
 def _add(a: _Piece, b: _Piece) -> _Piece:
     """Return ``a + b``; ``a + (b + c)`` is written without brackets, as usual in mathematics, and ``a + (-b)`` keeps them."""
-    right = b if b.level >= SUM and b.begins != "minus" else b.at_least(_PRODUCT)
+    right = b if b.level >= SUM and b.begins != "minus" else b.at_least(_PRODUCT)  # brackets for a sign or a lower level
     return _Piece((a.at_least(SUM).text, " + ", right.text), SUM, a.begins, b.ends, a.tall or b.tall)
 
 
@@ -152,7 +153,7 @@ def _sub(a: _Piece, b: _Piece) -> _Piece:
 
 
 def _mul(a: _Piece, b: _Piece, sign: str | None = None) -> _Piece:
-    """Return a product; by default, the sign between the factors is a dot where it is needed, and a space elsewhere."""
+    """Return a product with a sign between the factors; by default, a dot where it is needed, and a space elsewhere."""
     left, right = a.at_least(_SIGNED), b.at_least(_PRODUCT)
     if sign is None:
         needs_dot = right.begins == "number" or (left.ends, right.begins) in _NEED_A_DOT
@@ -192,13 +193,13 @@ def _negative(piece: _Piece) -> _Piece:
 
 
 def _pow(base: _Piece, exponent: _Piece) -> _Piece:
-    """Return a power; a simple exponent of a function is written after its name, as in the square of ``sin(x)``."""
-    is_simple = exponent.begins in ("number", "name") and exponent.level == ATOM
+    """Return a power; an exponent of one symbol is written after the name of a function, as in the square of ``sin(x)``."""
+    is_simple = exponent.begins in ("number", "name") and exponent.level == ATOM  # ``-1`` would mean the inverse function
     if base.called is not None and is_simple:
         name, arguments = base.called
         return _Piece((name, "^{", exponent.text, "}", arguments), POWER, "name", "bracket", base.tall)
     base = base.at_least(ATOM)
-    return _Piece((base.text, "^{", exponent.text, "}"), POWER, base.begins, "other", True)
+    return _Piece((base.text, "^{", exponent.text, "}"), POWER, base.begins, ends="other", tall=True)
 
 
 def _between(sign: str, level: int) -> Callable[[_Piece, _Piece], _Piece]:
@@ -233,14 +234,14 @@ def _conditional(value: _Piece, condition: _Piece, otherwise: _Piece) -> _Piece:
         cases.append(_Piece("", items=[otherwise]))
     lines: list[Text] = []
     for case in cases:
-        branch, *conditions = case.items or []
+        branch, *conditions = case.items or []  # no condition in the last case
         when = (r" & \text{if } ", conditions[0].text) if conditions else (r" & \text{otherwise}",)
         lines.append((r" \\ " if lines else "", branch.text, *when))
     return _Piece((r"\begin{cases} ", lines, r" \end{cases}"), CONDITIONAL, "cases", tall=True, items=cases)
 
 
 def _index(thing: _Piece, keys: _Piece) -> _Piece:
-    """Return an element with its position as a subscript; anything but a name without a subscript gets brackets."""
+    """Return an element with its position as a subscript; what is indexed gets brackets unless it is a name without a subscript."""
     takes_subscript = thing.level == ATOM and thing.begins == "name" and thing.items is None
     base = thing if takes_subscript else _bracketed(thing)
     return _Piece((base.text, "_{", _commas(keys.items or [], ","), "}"), begins="name", tall=thing.tall, items=[])
@@ -249,7 +250,7 @@ def _index(thing: _Piece, keys: _Piece) -> _Piece:
 def _attribute(thing: _Piece, name: str) -> _Piece:
     """Return a transposed matrix, or another attribute as a function of its object."""
     if name in ("T", "mT"):
-        return _Piece((thing.at_least(ATOM).text, r"^{\top}"), POWER, thing.begins, "other", True)
+        return _Piece((thing.at_least(ATOM).text, r"^{\top}"), POWER, thing.begins, ends="other", tall=True)
     return _Piece((rf"\operatorname{{{escaped(name)}}}", _in_brackets([thing])), begins="name", ends="bracket", tall=thing.tall)
 
 
@@ -259,8 +260,8 @@ def _comparison(*parts: _Piece) -> _Piece:
 
 
 def _list(*items: _Piece) -> _Piece:
-    """Return a list of lists of one length as a matrix, and any other list in square brackets."""
-    rows = [(item.items or []) if item.begins == "list" else [] for item in items]
+    """Return a list of lists of the same length, not 0, as a matrix, and any other list in square brackets."""
+    rows = [(item.items or []) if item.begins == "list" else [] for item in items]  # empty for an item that is not a list
     lengths = {len(row) for row in rows}
     if len(lengths) == 1 and 0 not in lengths:
         lines = tuple((r" \\ " if i else "", _commas(row, " & ")) for i, row in enumerate(rows))
@@ -284,7 +285,7 @@ def _equation(left: _Piece, right: _Piece) -> _Piece:
 
 
 def _defined(name: str, bound: _Piece, body: _Piece) -> _Piece:
-    """Return a value that an equation, a minimum or an integral defines; ``bound`` is the range, or the unknown with its start."""
+    """Return a root, an argmin or an integral; ``bound`` is the range, or the unknown with its start, which is not written."""
     symbol, *ends = bound.items or []
     if name == "integral":
         low, high = ends
@@ -300,7 +301,7 @@ def _call(name: str, arguments: list[_Piece]) -> _Piece:
         return _defined(name, *arguments)
     if name in ("sum", "prod") and len(arguments) == 2 and arguments[0].begins == "range":
         return _over_index(name, *arguments)
-    has_keyword = any(argument.begins == "keyword" for argument in arguments)
+    has_keyword = any(argument.begins == "keyword" for argument in arguments)  # a notation has no place for it
     if name in _NOTATION and not has_keyword:
         count, build = _NOTATION[name]
         if len(arguments) == count:
@@ -309,7 +310,7 @@ def _call(name: str, arguments: list[_Piece]) -> _Piece:
         return _BUILD[name](*arguments)
     sign, brackets = function(name), _in_brackets(arguments)
     result = _Piece((sign, brackets), begins="name", ends="bracket", tall=_tall(arguments), items=[])
-    if name in RAISED and len(arguments) == 1 and "_" not in sign:
+    if name in RAISED and len(arguments) == 1 and "_" not in sign:  # it has room for an exponent
         result.called = (sign, brackets)
     return result
 

@@ -68,7 +68,7 @@ UNNAMED = "vwutsqrpbcdehklmnaijxyzfgo"
 
 
 def unnamed_letter(names: Iterable[str]) -> str:
-    """Return a letter for unnamed tensors that none of these names uses."""
+    """Return a letter for unnamed tensors that none of these names uses; ``v`` with a tilde if all are used."""
     taken = {identifier(name).partition("_")[0] for name in names}
     return next((letter for letter in (*UNNAMED, *UNNAMED.upper()) if letter not in taken), r"\tilde{v}")
 
@@ -80,9 +80,9 @@ def identifier(name: str, unnamed: str = UNNAMED[0]) -> str:
     """
     if name.startswith("%"):
         return f"{unnamed}_{{{name[1:]}}}"
-    name, point, inside = name.partition(".")
+    name, point, inside = name.partition(".")  # of ``y.1``: y, a point and 1
     name = _SUBSCRIPT.sub(lambda match: "_" + unicodedata.normalize("NFKC", match[0]), name)  # x₂ is x_2
-    stem, *below = [part for part in name.split("_") if part] or [name]
+    stem, *below = [part for part in name.split("_") if part] or [name]  # a name of underscores only has no parts
     letters = stem.rstrip("0123456789")
     digits = stem[len(letters) :]
     if digits and letters and _is_symbol(letters):  # x2 is x_2, but rate2 is one word
@@ -96,8 +96,8 @@ def bold(name: str) -> str:
     """Return the LaTeX of the name of a vector or a matrix, in bold; a Greek letter takes another command than other letters."""
     stem, below, subscript = identifier(name).partition("_{")
     if stem.startswith((r"\mathrm{", r"\text{")):  # a word
-        stem = r"\mathbf{" + stem.partition("{")[2]
-    elif stem.startswith("\\"):
+        stem = r"\mathbf{" + stem.partition("{")[2]  # the word with its closing brace
+    elif stem.startswith("\\"):  # a Greek letter
         stem = rf"\boldsymbol{{{stem}}}"
     else:
         stem = rf"\mathbf{{{stem}}}"
@@ -117,7 +117,7 @@ def _word(word: str) -> str:
         # Unicode names of Greek letters match the LaTeX commands, but for "lamda"; letters that look Latin do not have a command.
         _, _, small = unicodedata.name(word, "").partition("GREEK SMALL LETTER ")
         _, _, capital = unicodedata.name(word, "").partition("GREEK CAPITAL LETTER ")
-        greek = (small.lower() or capital.capitalize()).replace("amda", "ambda")
+        greek = (small.lower() or capital.capitalize()).replace("amda", "ambda")  # one of the two is empty
         if greek in _GREEK:
             return rf"\{greek}"
     if len(word) == 1 and word.isascii():
@@ -128,7 +128,7 @@ def _word(word: str) -> str:
 
 
 def function(name: str) -> str:
-    """Return the LaTeX of a function name, or of a name that begins with ``$``, which is LaTeX."""
+    """Return the LaTeX of a function name; a name that begins with ``$`` is LaTeX already."""
     if name.startswith("$"):
         return name[1:]
     if name in SYMBOLS:
@@ -141,7 +141,7 @@ def function(name: str) -> str:
 def number(text: str) -> str:
     """Return the LaTeX of a number in the notation of the language or of Python, such as ``2.5 \\cdot 10^{-3}`` for ``2.5E-3``."""
     unsigned = text.lstrip("+-")
-    if unsigned in CONSTANTS:
+    if unsigned in CONSTANTS:  # inf and nan
         return text.replace(unsigned, CONSTANTS[unsigned])
     digits, _, exponent = text.replace("_", "").lower().partition("e")
     whole, point, decimals = digits.partition(".")
@@ -149,5 +149,5 @@ def number(text: str) -> str:
     if not exponent:
         return digits
     power = f"10^{{{int(exponent)}}}"
-    without_factor = {"1": power, "-1": f"-{power}"}
+    without_factor = {"1": power, "-1": f"-{power}"}  # 1e3 is a power alone
     return without_factor.get(digits, rf"{digits} \cdot {power}")

@@ -28,7 +28,8 @@ def display_name(path: str | None) -> str:
 def read_program(path: str | None) -> str:
     """Return the text of a program file; the path ``None`` is standard input.
 
-    A file that cannot be read, is not UTF-8 text or is larger than ``MOST_TEXT`` is an error.
+    Line ends become ``\\n``, and a byte order mark is dropped.  A file that cannot be read, is not UTF-8 text or is larger than
+    ``MOST_TEXT`` is an error.
     """
     data = read_bytes(path, MOST_TEXT)
     try:
@@ -41,7 +42,7 @@ def read_program(path: str | None) -> str:
 def read_bytes(path: str | None, most: int) -> bytes:
     """Return all bytes of a file; the path ``None`` is standard input.
 
-    A file that cannot be read or has more than ``most`` bytes is an error.
+    A file that cannot be read or, unless the user lifts the limits, has more than ``most`` bytes is an error.
     """
     try:
         pieces: list[bytes] = []
@@ -60,13 +61,13 @@ def read_bytes(path: str | None, most: int) -> bytes:
 
 
 def open_bytes(path: str | None) -> AbstractContextManager[BinaryIO]:
-    """Open a file for reading bytes; the path ``None`` is standard input, which stays open after a ``with`` block."""
+    """Open a file, or for ``None`` standard input, which a ``with`` block does not close; raise ``OSError`` or ``FileError``."""
     if path is not None:
         return open(path, "rb")
     if sys.stdin is None:
         hint = "write the text on the command line, or give the name of a file"
         raise FileError("cannot read standard input: it is closed", hint=hint)
-    return nullcontext(sys.stdin.buffer)
+    return nullcontext(sys.stdin.buffer)  # which closes nothing
 
 
 def file_size(file: IO[bytes]) -> int | None:
@@ -94,7 +95,7 @@ def unreadable_error(path: str | None, error: OSError) -> FileError:
 
 
 def _unreadable_hint(path: str) -> str | None:
-    """Return a hint for a path that cannot be read: a folder, a broken link, or a misspelled name."""
+    """Return a hint for a path that cannot be read: a folder, a broken link, or a misspelled name; ``None`` for any other."""
     if os.path.isdir(path):
         return "name a file in this folder"
     if os.path.islink(path):
@@ -103,7 +104,7 @@ def _unreadable_hint(path: str) -> str | None:
 
 
 def similar_name_hint(path: str) -> str | None:
-    """Return the hint ``did you mean 'data.csv'?`` for a missing file, if its folder contains a file with a similar name."""
+    """Return the hint ``did you mean 'data.csv'?`` for a missing file; ``None`` if its folder has no file with a similar name."""
     folder, name = os.path.split(path)
     try:
         with os.scandir(folder or ".") as entries:

@@ -31,7 +31,7 @@ class Operator(Struct):
 
     @property
     def text(self) -> str:
-        """The symbol with the surrounding spaces."""
+        """The symbol with the surrounding spaces; of a unary operator, only ``not`` has one, after it."""
         if self.arity == 1:
             return f"{self.symbol} " if self.symbol.isalpha() else self.symbol
         return f" {self.symbol} " if self.spaced else self.symbol

@@ -34,7 +34,7 @@ def _load_tables() -> None:
 
 
 def tokenize(source: str, start: int = 0) -> list[Syntax]:
-    """Return the tokens of a text from position ``start``, followed by ``$END``.
+    """Return the tokens of a text from position ``start``, without comments and blanks, followed by ``$END``.
 
     Raises:
         ParseError: if a character does not begin a token, or a bracket is unmatched.
@@ -54,7 +54,7 @@ def tokenize(source: str, start: int = 0) -> list[Syntax]:
         kind, text, span = str(word.lastgroup), word.group(), word.span()
         position = span[1]
         if kind in ignored or (kind == "_SEPARATOR" and text == "\n" and open_brackets):
-            continue
+            continue  # inside brackets, a line end is a blank
         if kind == "_SEPARATOR" and open_brackets:
             raise _open_bracket_error(open_brackets[-1], span[1], source)
         if kind == "NAME":
@@ -87,12 +87,12 @@ def _check_text(source: str, start: int) -> None:
     """Raise an error if a text is too long, or contains a control character from position ``start``."""
     if len(source) > limited_reading.MOST_TEXT and not lifted():
         raise _too_long_error(f"{len(source):,} characters")
-    if not source.isprintable() and (control := re.search(_CONTROL, source[start:])):
+    if not source.isprintable() and (control := re.search(_CONTROL, source[start:])):  # ``isprintable`` is a fast first test
         raise _bad_character_error(source, start + control.start())
 
 
 def _open_bracket_error(opened: Syntax, end: int | None, source: str) -> ParseError:
-    """Return the error for a bracket that is open where a statement ends with ``;``, or at the end of the text: ``None``."""
+    """Return the error for a bracket that is open after the ``;`` that ends at ``end``; ``None`` is the end of the text."""
     closing = _OPEN[opened.text]
     if end is None:
         return ParseError(f"'{opened.text}' is never closed", span=opened.span, source=source, hint=f"add a '{closing}'")
@@ -157,7 +157,7 @@ def _bad_character_error(source: str, position: int) -> ParseError:
 
 
 def _ascii_hint(character: str, before: str) -> str | None:
-    """Return a hint for a character of formulas in print, such as a superscript, a fraction or the sign of degrees."""
+    """Return a hint for a printed sign: a superscript, a fraction or a degree sign after the text ``before``, else ``None``."""
     import unicodedata
 
     if character == "\N{DEGREE SIGN}":
@@ -255,7 +255,7 @@ _KEYWORD_HINTS = {
 
 
 def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
-    """Return a hint for ``sin^2(x)`` and ``sin^-1(x)``, whose argument begins at ``index``."""
+    """Return a hint for ``sin^2(x)`` and ``sin^-1(x)``, whose argument begins at ``index``; ``None`` for anything else."""
     texts = [token.text for token in tokens[max(0, index - 4) : index] if token.text != "-"]  # name, power, minus, exponent
     *_, name, power, exponent = ["", "", *texts]  # there may be fewer tokens
     if tokens[index].kind != "LPAR" or name not in _POWERS_IN_FRONT or power not in ("^", "**"):
@@ -269,7 +269,7 @@ def _function_power_hint(tokens: list[Syntax], index: int) -> str | None:
 
 
 def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
-    """Return a hint for two operands without an operator, such as a product or a call; ``before`` is the token of ``left``."""
+    """Return a hint for the operands ``left`` and ``right`` without an operator; ``before`` is the last token of ``left``."""
     if right in ("for", "while"):
         return _KEYWORD_HINTS[right]
     if right in ("where", "with", "at"):
@@ -286,12 +286,12 @@ def _hint_between_operands(before: Syntax, left: str, right: str) -> str:
 
 
 def _outer_comma(tokens: list[Syntax], index: int) -> int | None:
-    """Return the first comma of a statement without brackets around it, if the token at ``index`` is unexpected because of it."""
+    """Return the position of the comma outside of brackets that makes the token at ``index`` unexpected; ``None`` without one."""
     first = _statement_start(tokens, index)
     comma = index
     if all(token.kind in ("NAME", "COMMA") for token in tokens[first:index]):  # as in "a, b = 1", where = is unexpected
         comma = next((i for i in range(first + 1, index) if tokens[i].kind == "COMMA"), index)
-    if comma == first or tokens[comma].kind != "COMMA":
+    if comma == first or tokens[comma].kind != "COMMA":  # a comma at the start separates nothing
         return None
     texts = [token.text for token in tokens[first:comma]]
     open_brackets = sum(text in _OPEN for text in texts) - sum(text in _OPEN.values() for text in texts)
@@ -310,7 +310,7 @@ def _comma_hint(source: str, tokens: list[Syntax], comma: int) -> str:
     statement = tokens[first:last]
     text = source[statement[0].span[0] : statement[-1].span[1]]
     if len(text) > _LONGEST_EXAMPLE or any(token.kind == "EQUAL" for token in statement):
-        text = "a, b"
+        text = "a, b"  # instead of a long text, or of one that is not a list
     ways = [comma_number_hint(source, tokens[comma].span[0]), f"[{text}] for a list"]
     if all(token.kind in ("NAME", "COMMA") for token in statement):
         ways.append("a, b = ... to name the elements of a list")
@@ -318,7 +318,7 @@ def _comma_hint(source: str, tokens: list[Syntax], comma: int) -> str:
 
 
 def comma_number_hint(source: str, comma: int) -> str | None:
-    """Return ``3.5 with a decimal point`` for a comma in ``3,5``, or ``1000000 without commas``; ``None`` for another comma."""
+    """Return ``3.5 with a decimal point`` for the position of the comma in ``3,5``, or ``1000 without commas``, or ``None``."""
     numbers = re.finditer(_WITH_COMMAS, source)
     text = next((number.group() for number in numbers if number.start() <= comma < number.end()), "")
     whole, *groups = text.split(",")
@@ -337,7 +337,7 @@ _OPERAND_START = ("NUMBER", "NAME", "LPAR", "STRING", "TRUE", "FALSE")
 
 
 def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expected: dict[str, int]) -> ParseError:
-    """Return the error for the token at ``index``; ``expected`` has the kinds of tokens that may stand there as keys."""
+    """Return the error for the token at ``index``; the keys of ``expected`` are the kinds of tokens that may stand there."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     if before is not None and token.kind == "STRING" and before.span[1] == token.span[0]:
@@ -360,7 +360,7 @@ def _unexpected_token_error(source: str, tokens: list[Syntax], index: int, expec
 
 
 def _unexpected_token_hint(token: Syntax, before: Syntax | None, expected: dict[str, int]) -> str | None:
-    """Return a hint for a token that is not of an ``expected`` kind; the token ``before`` it is ``None`` at the beginning."""
+    """Return a hint for a token that is of no kind in ``expected``; the token ``before`` it is ``None`` at the beginning."""
     if token.kind == "EQUAL":
         return "write == to compare, or put 'name = expression' at the start of a statement"
     if token.kind == "COLON" and _TABLES["literals"][".."] in expected:

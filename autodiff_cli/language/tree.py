@@ -89,7 +89,7 @@ def walk(tree: Syntax) -> Iterator[Syntax]:
 
 
 def free_name_nodes(tree: Syntax) -> Iterator[Syntax]:
-    """Yield the name nodes of a tree in order, excluding function names, and names that a call binds inside the call."""
+    """Yield the name nodes of a tree in order, excluding function names and the names that a call binds, such as ``i`` of a sum."""
     stack: list[tuple[Syntax, frozenset[str]]] = [(tree, frozenset())]
     while stack:
         node, bound = stack.pop()
@@ -100,8 +100,8 @@ def free_name_nodes(tree: Syntax) -> Iterator[Syntax]:
             stack.extend((child, bound) for child in reversed(node.children))
         else:
             bound_inside = bound | {*call.names}
-            stack.extend((part, bound_inside) for part in reversed([*node.children[:1], *call.inside]))
-            stack.extend((part, bound) for part in reversed(call.outside))
+            stack.extend((part, bound_inside) for part in reversed([*node.children[:1], *call.inside]))  # with what is called
+            stack.extend((part, bound) for part in reversed(call.outside))  # pushed last, so that they come first
 
 
 def names_in(tree: Syntax) -> set[str]:
@@ -113,8 +113,8 @@ def arguments(node: Syntax) -> list[Syntax]:
     """Return the argument nodes of a function call or a method call, excluding the object of the method; [] for another node."""
     if node.kind not in ("call", "method"):
         return []
-    after = 2 if node.kind == "method" else 1
-    return node.children[after].children if len(node.children) > after else []
+    place = 2 if node.kind == "method" else 1  # after the object and the name
+    return node.children[place].children if len(node.children) > place else []
 
 
 def called_name(node: Syntax) -> str:
@@ -147,7 +147,7 @@ class Binding(Struct):
 
 
 def binding(node: Syntax) -> Binding | None:
-    """Return what a call binds; ``None`` for any other node."""
+    """Return what a call binds; ``None`` for a node that binds no names."""
     first = index_range(node) or _unknown(node)
     if first is None:
         return None
@@ -169,7 +169,7 @@ def _unknown(node: Syntax) -> Syntax | None:
 
 
 def _as_equation(argument: Syntax) -> Syntax:
-    """Return the equation ``y = x``, which the grammar cannot tell from a keyword argument."""
+    """Return a keyword argument ``y=x`` as an equation, which the grammar cannot tell from it; return any other tree unchanged."""
     if argument.kind != "keyword":
         return argument
     name, right = argument.children
@@ -182,7 +182,7 @@ def index_range(node: Syntax) -> Syntax | None:
 
 
 def ranges_between(texts: Sequence[str], separates: Callable[[int], bool]) -> list[slice]:
-    """Return the ranges of positions between separators outside of brackets.
+    """Return the ranges of positions before, between and after the separators outside of brackets.
 
     ``texts`` are characters or tokens; the predicate ``separates`` says whether there is a separator at a position.
     """
@@ -221,7 +221,7 @@ def unparse(tree: Syntax) -> str:
     """Return text that parses to the same tree, with as few brackets as possible."""
     # The stack contains texts, and nodes with the lowest precedence that does not require brackets.
     pieces: list[str] = []
-    stack: list[str | tuple[Syntax, int]] = [(tree, 0)]
+    stack: list[str | tuple[Syntax, int]] = [(tree, STATEMENT)]
     while stack:
         item = stack.pop()
         if isinstance(item, str):
@@ -236,7 +236,7 @@ def unparse(tree: Syntax) -> str:
 
 
 def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
-    """Return a node as texts and as children with the lowest precedence that does not require brackets."""
+    """Return a node as texts and children, each child with the lowest precedence that does not require brackets around it."""
     kind, children = node.kind, node.children
     operator = OPERATORS.get(kind)
     if operator is not None:
@@ -254,18 +254,19 @@ def _printed_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
     if kind == "call":
         return [children[0].text, "(", *_comma_separated(arguments(node)), ")"]
     if kind == "keyword":
-        return [children[0].text, "=", (children[1], CONDITIONAL)]
+        return [children[0].text, "=", (children[1], CONDITIONAL)]  # without spaces, unlike an assignment
     if kind == "index_range":  # the blanks in "1. .. 2" keep the point of a number apart from the dots
         dots = " .. " if any(limit.kind == "number" and "." in limit.children[0].text for limit in children[1:]) else ".."
         return [children[0].text, "=", (children[1], CONDITIONAL), dots, (children[2], CONDITIONAL)]
     if kind == "equation":
         return [(children[0], CONDITIONAL), " = ", (children[1], CONDITIONAL)]
     if kind == "lambda":
-        return ["lambda ", ", ".join(name.text for name in children[1:-2]), ": ", (children[-1], CONDITIONAL)]
+        names = [name.text for name in children[1:-2]]  # between the word and the colon
+        return ["lambda ", ", ".join(names), ": ", (children[-1], CONDITIONAL)]
     if kind == "list":
         return ["[", *_comma_separated(children), "]"]
     if kind == "start":
-        return _comma_separated(children, "; ", 0)
+        return _comma_separated(children, comma="; ", level=STATEMENT)
     if kind == "ellipsis":
         return ["..."]
     if kind in ("true", "false", "none"):
@@ -295,7 +296,8 @@ def _statement_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
         return [(children[0], POSTFIX), " = ", (children[1], CONDITIONAL), " with grad (", *partials, ")"]
     if kind == "unpack":
         names = [name.text for name in children[:-1]]
-        return [", ".join(names), "," * (len(names) == 1), " = ", (children[-1], CONDITIONAL)]
+        comma = "," if len(names) == 1 else ""  # as in "a, = [1]"
+        return [", ".join(names), comma, " = ", (children[-1], CONDITIONAL)]
     if kind == "augmented":
         return [(children[0], POSTFIX), f" {children[1].text} ", (children[2], CONDITIONAL)]
     if kind == "set_attribute":
@@ -306,7 +308,7 @@ def _statement_parts(node: Syntax) -> list[str | tuple[Syntax, int]]:
 
 
 def _operation_parts(operator: Operator, operands: list[Syntax]) -> list[str | tuple[Syntax, int]]:
-    """Return the parts of an operation; see ``_printed_parts``."""
+    """Return the parts of an operation, whose second operand needs brackets at the same level; see ``_printed_parts``."""
     if operator.arity == 1:
         return [operator.text, (operands[0], operator.level)]
     if operator.associates == "right":
