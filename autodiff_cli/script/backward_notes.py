@@ -31,8 +31,8 @@ class History:
         self._roots: dict[int, tuple[Syntax, list[Syntax], int]] = {}  # a statement, its roots, and how often it ran
 
     def roots(self, tree: Syntax) -> list[Syntax]:
-        """Return the roots of the backward passes in a statement, for which notes are computed; each call counts as one run."""
-        tree, roots, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)
+        """Count a run of a statement, and return the roots of its backward passes; none if it or the program ran for too long."""
+        tree, roots, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)  # the tree keeps its ``id`` in use
         self._roots[id(tree)] = (tree, roots, turns + 1)
         return roots if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []
 
@@ -60,7 +60,7 @@ class History:
         while wanted:
             name, end = wanted.pop()  # the value of a name before the entry ``end``
             places = self._places.get(name, [])
-            place = next((place for place in reversed(places[-MOST_STATEMENTS:]) if place < end), None)
+            place = next((place for place in reversed(places[-MOST_STATEMENTS:]) if place < end), None)  # the last one before it
             if place in included:
                 continue
             if place is not None and self._entries[place][1]:  # its value has a graph
@@ -72,7 +72,7 @@ class History:
                 wanted += [(other, place) for other in names_in(statement.children[-1])]
                 continue
             latest = places[-1] if places else None
-            if place != latest:
+            if place != latest:  # the name was assigned again
                 return None
             outside.add(name)
         return [self._entries[place][0] for place in sorted(included)], outside
@@ -85,7 +85,7 @@ def backward_roots(statement: Syntax) -> list[Syntax]:
         if node.kind == "method" and node.children[1].text == "backward":
             roots.append(node.children[0])
         elif node.kind == "call" and node.children[0].text in _BACKWARD and len(node.children) > 1:
-            roots += node.children[1].children[:1]
+            roots += node.children[1].children[:1]  # the first argument
     return roots
 
 
@@ -123,7 +123,7 @@ def program_behind(root: Syntax, history: History, functions: Mapping[str, Synta
 
 
 def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> list[Syntax]:
-    """Return the definitions, of one expression each, of the functions that trees or their definitions name."""
+    """Return the definitions of the functions that trees or these definitions name, without those that consist of statements."""
     used: set[str] = set()
     pending = list(trees)
     while pending:
@@ -137,8 +137,8 @@ def _definitions(trees: Sequence[Syntax], functions: Mapping[str, Syntax]) -> li
 def notes_on_program(program: Program | None, source: str, dtype: DType, shows_value: bool) -> list[dict[str, Any]]:
     """Return the notes on a backward pass, or on a value that is shown; none if it cannot be computed again as an ``Evaluation``.
 
-    ``program`` computes the root of the backward pass, or the value if ``shows_value``; it is ``None`` if values have changed.  All
-    leaves must have the floating-point type ``dtype``, that of the session.
+    ``program`` computes the root of the backward pass, or the value if ``shows_value``; it is ``None`` if values have changed.
+    There are no notes if a leaf has another floating-point type than ``dtype``, that of the session.
     """
     from autodiff_cli.notes import notes_on
 

@@ -80,8 +80,8 @@ class Blocks(Machine):
         """Yield the statements of a ``for`` once for each value of the index, to which its name is set."""
         name, header, block = node.children
         turns = self._range(header)
-        number_of_turns = max(0, -((turns.start - turns.stop) // turns.step))  # len(turns) fails above 2**63
-        self.count(node, number_of_turns)
+        number_of_turns = max(0, -((turns.start - turns.stop) // turns.step))  # rounded up; len(turns) fails above 2**63
+        self.count(node, number_of_turns)  # raises an error at once if there are too many
         for index in turns:
             self.count(node)
             self._set(name.text, Index(index), header)
@@ -131,7 +131,7 @@ class Blocks(Machine):
                 last = statement
                 return after(node, [statement], step)
             self._open.pop()
-            may_return = last is not None and last.kind in ("return", *COMPOUND)
+            may_return = last is not None and last.kind in ("return", *COMPOUND)  # a ``with`` may end with a ``return``
             return values[0] if values and may_return else None
 
         return step(node, [])
@@ -164,7 +164,7 @@ class Blocks(Machine):
         return parts
 
     def _define(self, node: Syntax) -> None:
-        """Define a function of the program, or a local one in a function."""
+        """Define a function of the program, or a local one in a function; it replaces a value or function of the same name."""
         function = UserFunction(node, self._scope)
         if self._depth:
             self._scope[function.name] = function
@@ -185,7 +185,7 @@ class Blocks(Machine):
         expressions = [part.children[0] for part in parts if part.kind == "field"]
 
         def join(_: Syntax, values: list[Any]) -> str:
-            remaining = iter(values)
+            remaining = iter(values)  # one for each field
             return "".join(format_value(next(remaining), part.text) if part.kind == "field" else part.text for part in parts)
 
         return after(node, expressions, join)

@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.user_function import UserFunction
 def display(value: object) -> str:
     """Return the text of a value; tensors are printed in the format of PyTorch."""
     if isinstance(value, tuple) and not isinstance(value, Size):
-        return f"({', '.join(map(display, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(display, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, list):
         return f"[{', '.join(map(display, value))}]"
     if isinstance(value, Node):

@@ -40,7 +40,7 @@ def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Sy
             parts += [new_token("text", text), field]
             text, position = "", field.span[1]
         else:
-            length = 2 if character == "\\" else 1
+            length = 2 if character == "\\" else 1  # an escape sequence has two characters
             text += unescaped(source[position : position + length])
             position += length
     return [*parts, new_token("text", text)]
@@ -55,11 +55,11 @@ def _field(source: str, start: int, end: int, expression: Callable[[int, int], S
 
 
 def _field_ends(source: str, start: int, end: int) -> tuple[int, int]:
-    """Return the positions of the colon, or of the brace without one, after the expression of a field, and of the closing brace."""
-    depth, colon = 0, None
+    """Return the positions of the colon after the expression of a field, and of the closing brace: that twice without a colon."""
+    depth, colon = 0, None  # a colon inside brackets is that of a slice
     for i in range(start + 1, end):
         character = source[i]
-        depth += (character in "([") - (character in ")]")
+        depth += 1 if character in "([" else -1 if character in ")]" else 0
         if character == ":" and depth == 0 and colon is None:
             colon = i
         elif character == "}":
@@ -70,7 +70,7 @@ def _field_ends(source: str, start: int, end: int) -> tuple[int, int]:
 def _check_specification(specification: str, span: tuple[int, int], source: str) -> None:
     """Raise an error if a format specification is not one of numbers, or makes too wide a text."""
     matched = _SPECIFICATION.fullmatch(specification)
-    if matched is None or any(int(digits or 0) > _MOST_WIDE for digits in matched.groups()):
+    if matched is None or any(int(digits or 0) > _MOST_WIDE for digits in matched.groups()):  # the width and the precision
         hint = f"write it as in {{x:.4f}}, with at most {_MOST_WIDE} characters"
         raise ParseError("this format is not supported", span=span, source=source, hint=hint)
 
@@ -78,7 +78,7 @@ def _check_specification(specification: str, span: tuple[int, int], source: str)
 def format_value(value: object, specification: str) -> str:
     """Return a value in the format of a replacement field; a format that does not suit the value is an error.
 
-    A format of integers takes a whole float, an empty one any value.
+    A format of integers also takes a float that is whole.  An empty specification takes any value, others a number or a string.
     """
     if not specification:
         return display(value)

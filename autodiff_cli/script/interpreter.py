@@ -168,7 +168,7 @@ class Interpreter(Blocks):
         self._history.add(tree, value)
 
     def _show_value(self, tree: Syntax, value: object) -> None:
-        """Show the value of an expression, which is then the value of ``_``."""
+        """Show the value of an expression, with its notes if they are wanted, and make it the value of ``_``."""
         self._output.append(StatementOutput(tree, value=value, text=display(value)))
         if self.notes_on_values:
             self._collect_notes(tree, shows_value=True)
@@ -221,7 +221,7 @@ class Interpreter(Blocks):
             thing = getattr(thing, attribute) if attribute in library.ATTRIBUTES.get(library.listed_class(thing), ()) else None
         if library.listed_class(thing) is not Tensor:
             return self.members(thing)
-        return {*self.members(thing), *(function for function, op in FUNCTIONS.items() if op.tensors)}
+        return {*self.members(thing), *(function for function, op in FUNCTIONS.items() if op.tensors)}  # x.sin() for sin(x)
 
     # Statements
 
@@ -243,7 +243,7 @@ class Interpreter(Blocks):
         if isinstance(target, Tensor):
             name = f"{IN_PLACE[sign.text]}_"
             method = getattr(target, name, None)
-            if method is None:
+            if method is None:  # that of ``@=``
                 raise ArgumentError(f"'{sign.text}' does not exist for tensors", hint="write x = x @ y")
             library.call_with_values(name, method, [value], {}, self._argument)
         elif variable.kind == "name" and is_plain_number(target):
@@ -294,7 +294,7 @@ class Interpreter(Blocks):
         return Index(value) if is_exact else value
 
     def name(self, node: Syntax) -> Any:
-        """Return the value of a name, which may also be a function or a type."""
+        """Return the value of a name, which may also be a function or a type; the error for an unknown name has a hint."""
         text = node.children[0].text
         if text not in self._scope and text not in self.names:
             if text in self.functions:
@@ -312,7 +312,7 @@ class Interpreter(Blocks):
             raise
 
     def find(self, name: str, node: Syntax, method: bool) -> Any:
-        """Return the function that a call names; the name itself for a method, ``apply`` or a function of ``script.library``."""
+        """Return the function that a call names: for a ``method``, ``apply`` or one of ``script.library``, the name itself."""
         value = None if method else self._scope.get(name, self.names.get(name))
         if isinstance(value, _FUNCTIONS):
             return value
@@ -353,7 +353,7 @@ class Interpreter(Blocks):
         raise UnknownName(f"{value_description(thing)} has no method '{name}'", span=node.children[1].span, hint=hint)
 
     def _call_action(self, name: str, values: list[Any], named: dict[str, Any]) -> Any:
-        """Call a function of ``script.library``; one that creates a tensor gets the type of the program."""
+        """Call a function of ``script.library``; one that creates a tensor gets the type of the program unless it has another."""
         if name not in library.CREATING:
             return library.call_with_values(name, library.ACTIONS[name], values, named, self._argument)
         if name in ("tensor", "as_tensor") and values and isinstance(values[0], list):  # a copy without history
@@ -393,10 +393,10 @@ class Interpreter(Blocks):
 
     def attribute(self, thing: object, name: str, node: Syntax) -> Any:
         """Return ``thing.name``: an attribute of PyTorch's classes, or one of the language."""
-        if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):
+        if isinstance(thing, tuple) and name in getattr(thing, "_fields", ()):  # a named tuple, such as that of max
             return super().attribute(thing, name, node)
         known = library.ATTRIBUTES.get(library.listed_class(thing), ())
-        result = getattr(thing, name, _MISSING) if name in known else _MISSING
+        result = getattr(thing, name, _MISSING) if name in known else _MISSING  # only the node of a leaf has ``variable``
         if result is not _MISSING:
             return result.dtype if isinstance(result, dtype) else result  # the language has its own names of types
         if not isinstance(thing, (Tensor, list, bool, int, float)):

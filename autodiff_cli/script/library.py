@@ -116,7 +116,7 @@ def call_with_values(
     Raises:
         ArgumentError: if the arguments do not match the signature, or the function does not accept their values.
     """
-    signature = _signature(action.__func__, True) if isinstance(action, MethodType) else _signature(action, False)
+    signature = _signature(action.__func__, method=True) if isinstance(action, MethodType) else _signature(action, method=False)
     try:
         signature.bind(*arguments, **named)
     except TypeError as error:
@@ -173,7 +173,7 @@ def without_tensors(items: list[Any]) -> list[Any]:
 
 
 def is_whole(value: object = 0.0) -> bool:
-    """Return whether a number, or each number in a nested list that is not empty, is a whole number; ``False`` for no argument."""
+    """Return whether a number, or each number in a nested list, is a whole number; ``False`` for no argument and empty lists."""
     if isinstance(value, list):
         return all(map(is_whole, value)) and value != []
     return isinstance(value, int) and not isinstance(value, bool)
@@ -187,7 +187,7 @@ def _signature(function: Action, method: bool) -> inspect.Signature:
 
 
 def _wrong_arguments(name: str, signature: inspect.Signature, reason: str) -> ArgumentError:
-    """Return the error for arguments that do not match a signature; ``reason`` is Python's message."""
+    """Return the error for arguments of ``name`` that do not match its signature; ``reason`` is Python's message."""
     about = f"it is {_signature_text(name, signature)}"
     unknown = re.search(r"unexpected keyword argument '(.*)'", reason)
     if unknown:
@@ -203,6 +203,6 @@ def _signature_text(name: str, signature: inspect.Signature) -> str:
     for parameter in signature.parameters.values():
         stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
         value = parameter.default
-        text = value.__name__ if callable(value) else value_text(value)
+        text = value.__name__ if callable(value) else value_text(value)  # not used for a parameter without a default
         shown.append(f"{stars}{parameter.name}" if value is parameter.empty else f"{stars}{parameter.name}={text}")
     return f"{name}({', '.join(shown)})"

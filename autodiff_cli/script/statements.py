@@ -43,7 +43,7 @@ _PYTHON_STATEMENTS = {
 
 
 def is_unfinished(source: str, start: int = 0) -> bool:
-    """Return whether the text ends inside a bracket or a block, which one empty line ends, or two right after its first line."""
+    """Return whether the text ends inside a bracket or a block.  An empty line ends a block; two do right after its first line."""
     first, more, inside = _first_line(source[start:])
     begins_block = re.match(rf"\s*(?:{'|'.join(BLOCK_EXAMPLES)})\b", first) is not None and first.rstrip().endswith(":")
     return inside or (begins_block and not source.endswith("\n\n" if more else "\n\n\n"))
@@ -52,7 +52,7 @@ def is_unfinished(source: str, start: int = 0) -> bool:
 def ends_block(source: str, line: str) -> bool:
     """Return whether a line ends the block at the end of ``source``."""
     _, more, inside = _first_line(source)
-    return more and not inside and bool(line.strip()) and not line[0].isspace() and line[0] != "#"
+    return more and not inside and bool(line.strip()) and not line[0].isspace() and line[0] != "#"  # an unindented statement
 
 
 def _first_line(text: str) -> tuple[str, bool, bool]:
@@ -60,7 +60,7 @@ def _first_line(text: str) -> tuple[str, bool, bool]:
     text = re.sub(r"#[^\n]*|\"[^\"\n]*\"|'[^'\n]*'", "", text).strip("\n")  # without comments and texts
     depth, end = 0, None
     for i, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
+        depth += 1 if character in "([" else -1 if character in ")]" else 0
         if character == "\n" and depth <= 0 and end is None:
             end = i
     return text[:end], end is not None, depth > 0
@@ -80,7 +80,7 @@ def parse_statements(source: str, start: int = 0) -> list[Syntax]:
 
 @dataclass(slots=True)
 class _OpenBlock:
-    """A block that has not ended; ``header`` and ``body`` are the indentations of its statement and of the lines in it."""
+    """A block that has not ended; ``header``, ``body``: the indents of its statement and its lines; ``inline``: after the colon."""
 
     node: Syntax
     word: str
@@ -105,7 +105,7 @@ class _Reader:
                 begin = tokens[0].span[0]
                 before = self.source[self.source.rfind("\n", 0, begin) + 1 : begin]  # on the same line
                 indent = before[: len(before) - len(before.lstrip())]
-                outermost = indent if outermost is None else outermost
+                outermost = indent if outermost is None else outermost  # the first line sets it
                 self._close(indent, outermost, tokens[0].span)
             while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):  # several headers on one line
                 tokens = self._enter(tokens, indent)
@@ -158,7 +158,7 @@ class _Reader:
             _word, block.node.children[1] = first.children
 
     def _add(self, statement: Syntax) -> None:
-        """Add a statement to the innermost block."""
+        """Add a statement to the innermost block, or to the program; one after a ``return`` is an error."""
         statements = self._open[-1].node.children[-1].children if self._open else self._statements
         if statements and statements[-1].kind == "return":
             raise self._error("a statement follows 'return'", statement.span, "write 'return' at the end of the function")
@@ -174,7 +174,7 @@ class _Reader:
             raise self._error(f"'return' {where}", statement.span, f"end a function with it; {PACKAGE}")
 
     def _enter(self, tokens: list[Syntax], indent: str) -> list[Syntax]:
-        """Open the block whose header begins the tokens of a line, and return the tokens after its colon."""
+        """Open the block whose header begins the tokens of a line, and return the tokens after its colon; without one, raise."""
         before_colon, *_ = ranges_between([token.text for token in tokens], lambda i: tokens[i].kind == "COLON")
         colon = before_colon.stop
         has_colon = colon < len(tokens)
@@ -202,7 +202,7 @@ class _Reader:
         return ParseError(message, span=span, source=self.source, hint=hint)
 
     def _contexts(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
-        """Return the modes in the header of a ``with``."""
+        """Return the modes in the header of a ``with``; anything else in it is an error."""
         contexts = self._expressions(tokens)
         are_modes = all(tree.kind in ("name", "call") and tree.children[0].text in CONTEXTS for tree in contexts)
         if not (contexts and are_modes):
@@ -210,7 +210,7 @@ class _Reader:
         return contexts
 
     def _range(self, tokens: list[Syntax], span: Span) -> list[Syntax]:
-        """Return the name and the range in the header of a ``for``."""
+        """Return the name and the range in the header of a ``for``; anything else in it is an error."""
         name, *rest = tokens
         if name.kind != "NAME" or rest[0].text != "in":  # a name is followed by another token, at least by ``$END``
             raise self._wrong_header("'for' must be followed by a name and 'in'", "for", span)
@@ -229,7 +229,7 @@ class _Reader:
     # Statements
 
     def _statement(self, tokens: list[Syntax]) -> Syntax:
-        """Parse the tokens of a statement that does not have a block."""
+        """Parse the tokens of a statement that does not have a block; a statement that only Python has is an error."""
         first, second = tokens[0], tokens[1]
         is_python_word = first.text in _PYTHON_STATEMENTS and second.kind not in ("EQUAL", "DOT", "AUGMENTED", "COMMA")
         if is_python_word or first.text == "@":  # a decorator
@@ -287,7 +287,7 @@ def _is_lambda(tokens: Sequence[Syntax], i: int) -> bool:
     """Return whether the name ``lambda`` begins a function, because parameters and a colon follow."""
     following = [token.kind for token in tokens[i + 1 : i + 3]]
     if following[:1] == ["COLON"]:
-        return i > 0 and tokens[i - 1].text in ("(", "=")
+        return i > 0 and tokens[i - 1].text in ("(", "=")  # a value; elsewhere ``lambda:`` may be a name before a colon
     return following in (["NAME", "COLON"], ["NAME", "COMMA"])
 
 
