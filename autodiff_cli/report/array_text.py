@@ -22,7 +22,7 @@ LARGE = 12
 
 
 def shown_completely(shape: Sequence[int]) -> bool:
-    """Return whether a table shows an array of this shape as a matrix or list of all elements."""
+    """Return whether a table shows all elements of an array: no length in ``shape`` is above ``LARGE``, as in that of a number."""
     return max(shape, default=1) <= LARGE
 
 
@@ -33,7 +33,7 @@ def human(value: ArrayLike, precision: int = 6, whole: bool = False) -> str:
     """
     array = np.asarray(value)
     short = partial(_short, precision=precision)
-    lengths = array.shape if whole and array.ndim <= 2 else (places(array.shape),)  # those that ``LARGE`` limits
+    lengths = array.shape if whole and array.ndim <= 2 else (places(array.shape),)  # ``LARGE`` limits them, or else all elements
     if shown_completely(lengths):
         return _nested(array, short)
     if not array.size:
@@ -48,10 +48,10 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def _nested(value: Any, spelled: Callable[[Any], str]) -> str:
-    """Return the text of an array or a nested list, which may be ragged; ``spelled`` formats each number."""
+    """Return the text of an array or a nested list, which may be ragged, or of a number; ``spelled`` formats each number."""
     if isinstance(value, (list, tuple)) or np.ndim(value):
         return f"[{', '.join(_nested(part, spelled) for part in value)}]"
-    return spelled(value[()] if isinstance(value, np.ndarray) else value)
+    return spelled(value[()] if isinstance(value, np.ndarray) else value)  # a 0-d array as a number
 
 
 def _short(value: Number, precision: int) -> str:
@@ -62,7 +62,7 @@ def _short(value: Number, precision: int) -> str:
 
 
 def exact(value: Number) -> str:
-    """Return the shortest text that reads back as the same number."""
+    """Return the shortest text that reads back as the same number, or the word for a boolean."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     return str(value) if isinstance(value, np.generic) else repr(value)
@@ -74,7 +74,7 @@ def exact_array(value: ArrayLike | None) -> str:
 
 
 def finite_or_text(value: object) -> Any:
-    """Return a JSON value in which ``"nan"``, ``"inf"`` and ``"-inf"`` replace numbers that are not finite."""
+    """Return a copy of a JSON value in which ``"nan"``, ``"inf"`` and ``"-inf"`` replace the numbers in it that are not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, list):

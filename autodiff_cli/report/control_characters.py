@@ -19,7 +19,7 @@ def _unsafe_characters() -> re.Pattern[str]:
 def visible(text: str) -> str:
     r"""Return text with control characters escaped, such as ``\x1b``.
 
-    Names, cells and files may contain control characters, which a terminal would execute.
+    Names, cells and files may contain control characters, which a terminal would execute.  Tabs and newlines stay.
     """
     return text if text.isprintable() else _unsafe_characters().sub(_escaped, text)
 

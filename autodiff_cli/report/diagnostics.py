@@ -20,13 +20,13 @@ _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 
 
 def for_people(error: AutodiffError) -> str:
-    """Return the message, the source line with carets under the error, and the hint."""
+    """Return the message of an error, its line in a file, the source line with carets below, and the hint, as far as they exist."""
     columns = _columns()
     lines = [folded(f"error: {_with_escaped_names(error.message.rstrip())}", columns)]
     if error.path is not None and error.line is not None:
         lines.append(f"  {error.path}, line {error.line}:".replace("\n", "\\n"))
     if error.span is not None and error.source:
-        widest = _WIDEST if columns is None else min(_WIDEST, columns - _BESIDE)
+        widest = _WIDEST if columns is None else min(_WIDEST, columns - _BESIDE)  # ``None``: not on a terminal
         lines += [f"  {line}" for line in excerpt(error.source, error.span, widest)]
     if error.hint:
         lines.append(folded(f"  hint: {_with_escaped_names(error.hint)}", columns))
@@ -62,7 +62,7 @@ def _columns() -> int | None:
         own = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError, AttributeError):
         return None
-    return most_columns() or max(20, own or 80)
+    return most_columns() or max(20, own or 80)  # at least 20, as for ``COLUMNS``
 
 
 def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def excerpt(source: str, span: Span, widest: int = _WIDEST) -> tuple[str, str]:
 
 
 def for_programs(error: AutodiffError) -> str:
-    """Return the error as one line of JSON."""
+    """Return the error as one line of JSON; ``file`` and ``line`` are there only for an error in a file."""
     described = {
         "kind": error.kind,
         "message": error.message,

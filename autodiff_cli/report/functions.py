@@ -38,7 +38,7 @@ def definitions() -> list[FunctionInfo]:
 def matching(functions: Iterable[FunctionInfo], words: str) -> list[FunctionInfo]:
     """Return the functions whose description contains all words, in upper or lower case.
 
-    Functions with one of the words as a name are first, then those with one of the words in a name.
+    Functions with one of the words as a name or an alias are first, then those with one of the words in a name, then all others.
     """
     terms = words.lower().split()
     named, with_part_of_name, others = [], [], []
@@ -94,7 +94,7 @@ _WIDEST = 120
 
 
 def tables(result: FunctionList, _: int) -> list[Renderable]:
-    """Return one table for each subject, or the complete description of one function; the precision does not matter here."""
+    """Return a title and a table for each section, or the complete description if ``one``; the precision does not matter."""
     if result.one:
         return [_card(result.functions[0])]
     parts: list[Renderable] = []
@@ -113,7 +113,7 @@ def _card(function: Record) -> Table:
     styles = {"signature": "bold green", "derivative": "cyan"}
     rows = []
     for label, key in _LABELS:
-        text = ", ".join(function[key]) if key == "aliases" else function[key]
+        text = ", ".join(function[key]) if key == "aliases" else function[key]  # only the aliases are a list
         if text:
             rows.append((label, Text(text, styles.get(key, ""))))
     return Table([Column("", style="dim"), ""], rows, most=_WIDEST, has_header=False)

@@ -79,14 +79,14 @@ def _preformatted_html(lines: Sequence[Text]) -> str:
     """Return lines as one preformatted block, without empty lines at its ends; an empty text for empty lines."""
     text = Text()
     for number, line in enumerate(lines):
-        text.append("\n" if number else "").append(line)
+        text.append("\n" if number else "").append(line)  # a newline before each line but the first
     start = len(text) - len(text.plain.lstrip("\n"))  # after the empty lines at the beginning
     end = len(text.plain.rstrip("\n"))
     return f'<pre style="{_MONOSPACED}">{_text_html(text.part(start, end))}</pre>\n' if start < end else ""
 
 
 def _table_html(table: Table) -> str:
-    """Return a ``table`` element with the natural width of each column."""
+    """Return a ``table`` element with the natural width of each column, and with its titles unless the table hides them."""
     columns = table.natural_columns()
     aligns = [column.align for column, _ in columns]
     titles = [escape(column.title.replace("\n", "")) for column, _ in columns]
@@ -112,7 +112,7 @@ def _text_html(text: Text) -> str:
 
 
 def _piece_html(text: str, style: Sequence[str]) -> str:
-    """Return a text inside the elements of its style, of whose colours the last one counts; a dim text needs no colour."""
+    """Return a text inside the elements of its style; of several colours, the last one counts, and a colour replaces ``dim``."""
     colors = [_COLORS[word] for word in style if word in _COLORS]
     css = "opacity:0.7" if "dim" in style else ""
     if colors:

@@ -35,7 +35,7 @@ def hessian(result: Product, precision: int) -> str:
             hint="select one element, or use another format",
         )
     sizes = {name: math.prod(shape) for name, shape in result.shapes.items()}
-    blocks = [[np.reshape(result.derivatives[a][b], (sizes[a], sizes[b])) for b in sizes] for a in sizes]
+    blocks = [[np.reshape(result.derivatives[a][b], (sizes[a], sizes[b])) for b in sizes] for a in sizes]  # of each two variables
     below = rf"\partial {_elements(result.shapes)}^{{2}}"
     return rf"\frac{{\partial^{{2}} f}}{{{below}}} = {_matrix(np.block(blocks), precision)}" + "\n"
 
@@ -59,7 +59,7 @@ def taylor(result: Taylor, precision: int) -> str:
                 factor += f"^{{{power}}}"
             terms.append(_term(coefficient, factor, precision))
     total = " ".join(terms).removeprefix("+ ") or "0"
-    if total.startswith("- "):
+    if total.startswith("- "):  # the first sign stands next to its number
         total = f"-{total[2:]}"
     remainder = rf"O\left({distance}^{{{result.order + 1}}}\right)"
     return f"f({argument}) = {total} + {remainder}\n"
@@ -85,7 +85,7 @@ def _term(coefficient: ArrayLike, factor: str, precision: int) -> str:
 
 
 def _elements(shapes: Mapping[str, tuple[int, ...]]) -> str:
-    """Return the list of the elements of the variables: ``(x, v_{0}, v_{1})``."""
+    """Return the list of the elements of the variables: ``(x, v_{0}, v_{1})``, or ``x`` for a single one."""
     elements = []
     for name, shape in shapes.items():
         for position in np.ndindex(*shape):  # of a scalar, one empty position
@@ -95,10 +95,10 @@ def _elements(shapes: Mapping[str, tuple[int, ...]]) -> str:
 
 
 def _matrix(value: ArrayLike, precision: int) -> str:
-    r"""Return a ``pmatrix``; a vector is a column."""
+    r"""Return a ``pmatrix`` of a matrix or of a vector, which is a column; more dimensions raise ``ShapeError``."""
     array = np.asarray(value)
     if array.ndim > 2:
         raise ShapeError(f"a matrix has two dimensions, but the shape is {list(array.shape)}", hint="use another format")
-    rows = array.reshape(len(array), -1)
+    rows = array.reshape(len(array), -1)  # of one number each for a vector
     lines = r" \\ ".join(" & ".join(number(human(element, precision)) for element in row) for row in rows)
     return rf"\begin{{pmatrix}} {lines} \end{{pmatrix}}"

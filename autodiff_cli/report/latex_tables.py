@@ -22,9 +22,9 @@ def page(result: CommandResult, precision: int) -> str:
 
 
 def _tabular(table: Table) -> str:
-    """Return a table in which names and numbers are in mathematical notation."""
-    align = "".join(column.align[0] for column in table.columns)
-    head = [escaped(column.title.replace("-\n", "").replace("\n", " ")) for column in table.columns]
+    """Return a table as a ``tabular`` in which the names in its first column and all numbers are in mathematical notation."""
+    align = "".join(column.align[0] for column in table.columns)  # l or r for each
+    head = [escaped(column.title.replace("-\n", "").replace("\n", " ")) for column in table.columns]  # on one line
     first_cell = _numerals if table.columns[0].kind is NUMBER else _label  # in another column, a word is not a variable
     rows = [[cell.plain for cell in row[: len(head)]] for row in table.rows]  # without cells that have no column
     body = [" & ".join([first_cell(cells[0]), *map(_numerals, cells[1:])]) + r" \\" for cells in rows]
@@ -47,7 +47,7 @@ def _label(text: str) -> str:
 
 
 def _numerals(text: str) -> str:
-    """Return a text whose numbers are in mathematical notation."""
+    """Return a text as LaTeX, with its numbers in mathematical notation and all else escaped."""
     parts, end = [], 0
     for match in _NUMERAL.finditer(text):
         parts += [escaped(text[end : match.start()]), f"${number(match[0])}$"]

@@ -27,7 +27,7 @@ def to_json(value: object) -> str:
 def render(style: str, result: CommandResult) -> str:
     """Return the text of a result in a format for programs: a name in ``WRITERS``, or a format with a delimiter."""
     if style in WRITERS:
-        return WRITERS[style](result)
+        return WRITERS[style](result)  # without the import of all formats
     from autodiff_cli.formats import FORMATS
 
     return delimited(_cells(result), FORMATS[style].delimiter)
@@ -57,7 +57,7 @@ def _cells(result: CommandResult, nothing: str = "") -> list[list[str]]:
 
 
 def _cell(value: ArrayLike | None, nothing: str) -> str:
-    """Return a value as the text of a cell, with all digits; ``nothing`` stands for ``None``."""
+    """Return the text of a cell: numbers and lists with all digits, ``None`` as ``nothing``, and all else as ``str``."""
     if value is None:
         return nothing
     if isinstance(value, bool):
@@ -97,7 +97,7 @@ _MARKDOWN = str.maketrans({"|": "\\|", "*": "\\*", "<": "&lt;", "\n": " "})
 
 
 def bare(values: Iterable[object]) -> str:
-    """Return bare numbers, one on each line; the elements of an array are in row-major order.
+    """Return bare numbers, one on each line; the elements of an array are in row-major order, and ``None`` is left out.
 
     More numbers than an output may contain raise ``LimitError``.
     """

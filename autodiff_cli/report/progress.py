@@ -30,8 +30,8 @@ def progress(visible: bool = True) -> Iterator[Callable[[int, float | None], Non
         """Update the bar, which appears after ``PATIENCE`` seconds."""
         seconds = time.monotonic() - begin
         if not started and seconds >= PATIENCE:
-            started.append(_bar(part is not None))
-        for bar, task in started:
+            started.append(_bar(known=part is not None))
+        for bar, task in started:  # the bar, if it has appeared
             bar.update(task, description=f"{rows:,} rows  {rows / seconds:,.0f}/s", completed=part or 0.0)
 
     try:
@@ -42,7 +42,7 @@ def progress(visible: bool = True) -> Iterator[Callable[[int, float | None], Non
 
 
 def _bar(known: bool) -> tuple[Bar, TaskID]:
-    """Start a bar of rich on standard error; ``known`` says whether the length of the input is."""
+    """Start a bar of rich on standard error, and return it with its task; ``known`` says whether the length of the input is."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -57,7 +57,7 @@ def tensor_table(tensors: Sequence[Mapping[str, Any]], precision: int) -> Table:
 def _tensor_cells(row: Mapping[str, Any], precision: int) -> list[Text]:
     """Return the cells of one tensor, or only three for a name or an attribute whose value is ``None``."""
     none = Text("None", "dim")
-    if row["requires_grad"] is None:
+    if row["requires_grad"] is None:  # it is not a tensor
         return [Text(row["name"], "bold"), Text(), none]
     leaf = row["is_leaf"]
     return [
@@ -90,7 +90,7 @@ def rows_table(
     """
     columns = []
     for i, name in enumerate((*inputs, *results)):
-        has_numbers = all(isinstance(row[i], (int, float)) for row in rows)
+        has_numbers = all(isinstance(row[i], (int, float)) for row in rows)  # also without rows
         columns.append(Column(visible(name), NUMBER if has_numbers else TEXT))
     styles = ["" if j < len(inputs) else "bold cyan" for j in range(len(columns))]  # computed columns stand out
     cells = [[Text(_cell_text(value, precision), style) for value, style in zip(row, styles, strict=True)] for row in rows]
@@ -108,7 +108,8 @@ def _cell_text(value: object, precision: int) -> str:
 
 def steps_table(steps: Sequence[Record], precision: int) -> Table:
     """Return a table of the steps of an iteration, whose columns are the keys of the first step; texts and counts stay."""
-    columns = [Column(name, TEXT if name in ("done", "action") else NUMBER) for name in (steps[0] if steps else ("step",))]
+    names = steps[0] if steps else ("step",)
+    columns = [Column(name, TEXT if name in ("done", "action") else NUMBER) for name in names]
     cells = [[str(value) if isinstance(value, int | str) else human(value, precision) for value in row.values()] for row in steps]
     return Table(columns, cells)
 
@@ -141,7 +142,7 @@ def _matrix_table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[S
 def symbol(wrt: Sequence[str]) -> str:
     """Return the symbol of a derivative: ``d3/dx2 dy`` for ``["x", "x", "y"]``."""
     counts = {name: list(wrt).count(name) for name in wrt}  # in the order of the names
-    below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())
+    below = " ".join(f"d{name}{count if count > 1 else ''}" for name, count in counts.items())  # an order of 1 is not written
     return f"d{len(wrt) if len(wrt) > 1 else ''}/{below}"
 
 
@@ -170,7 +171,7 @@ def higher_tables(result: Result, precision: int) -> list[Renderable]:
 
 
 def verified_tables(verified: RightDigits | None) -> list[Renderable]:
-    """Return a table with the number of correct digits of each number, and an empty line before the table.
+    """Return a title and a table with the number of correct digits of each number; nothing for ``None``.
 
     If digits were requested, the table includes the numbers themselves with this number of digits.
     """
@@ -181,7 +182,7 @@ def verified_tables(verified: RightDigits | None) -> list[Renderable]:
         columns.append(Column(f"to {verified.digits} digits"))
     rows: list[list[Cell]] = []
     for name, right, text in verified.lines():
-        count = "None" if right is None else f"{right:.1f}"
+        count = "None" if right is None else f"{right:.1f}"  # ``None``: it is unknown
         rows.append([Text(name, "bold"), Text(count, "bold cyan"), text or "None"])  # without digits, the last cell has no column
     return [title("verified at 50 digits"), Table(columns, rows)]
 
@@ -217,7 +218,7 @@ class Formulas(Protocol):
 
 
 def _steps_tables(steps: Sequence[Any]) -> list[Renderable]:
-    """Return tables of consecutive steps of one sort: the parts of an expression, ``u = ...``, and then the derivatives."""
+    """Return a table, and an empty line, for consecutive steps of one sort: parts of an expression, ``u = ...``, or derivatives."""
     tables: list[Renderable] = []
     for is_part, group in groupby(steps, lambda step: " = " in step.of):
         if is_part:
@@ -238,7 +239,7 @@ def formula_tables(result: Formulas, _: int) -> list[Renderable]:
     parts = _steps_tables(result.steps)
     if len(formulas) == 1 and not values:
         return [*parts, *(Text(text, "bold cyan") for text in formulas.values())]
-    columns = [Column("derivative", WORD), Column("expression")] + [Column("value", NUMBER)] * bool(values)
+    columns = [Column("derivative", WORD), Column("expression"), *([Column("value", NUMBER)] if values else [])]
     rows: list[list[Cell]] = []
     for wrt, text in formulas.items():
         value = [human(values[wrt])] if values else []
@@ -253,7 +254,7 @@ def taylor_tables(result: Taylor, precision: int) -> list[Renderable]:
         at = human(result.at, precision)
         sign = "+" if at.startswith("-") else "-"
         distance = f"({result.variable} {sign} {at.lstrip('-')})"
-    powers = ["1", distance, *(f"{distance}**{order}" for order in range(2, result.order + 1))][: result.order + 1]
+    powers = ["1", distance, *(f"{distance}**{order}" for order in range(2, result.order + 1))][: result.order + 1]  # order 0: 1
     rows = [
         (Text(power, "bold"), Text(human(coefficient, precision), "bold cyan"), human(derivative, precision))
         for power, coefficient, derivative in zip(powers, result.coefficients, result.derivatives, strict=True)
@@ -309,7 +310,7 @@ def _checks_table(checks: Sequence[Mapping[str, Any]], sides: tuple[str, str], p
 
 
 def _worst_checks(checks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the check with the worst verdict for each derivative and claim."""
+    """Return the check with the worst verdict, of equals the first, for each derivative and each claim at several points."""
     worst: dict[tuple[str, str], Mapping[str, Any]] = {}
     for check in checks:
         key = (str(check["wrt"]), check.get("claim", ""))

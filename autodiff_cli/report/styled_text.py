@@ -61,8 +61,8 @@ class Text:
         return styled
 
     def part(self, start: int, end: int) -> Text:
-        """Return the characters from ``start`` up to ``end``."""
-        part, position = Text(), 0
+        """Return the characters from ``start`` up to ``end``, which is not included, with their styles."""
+        part, position = Text(), 0  # the position of a piece in the text
         for text, style in self.pieces:
             inside = text[max(start - position, 0) : max(end - position, 0)]
             if inside:
@@ -71,7 +71,7 @@ class Text:
         return part
 
     def lines(self, most: int) -> Iterator[Text]:
-        """Yield the lines; a line of more than ``most`` columns is broken between words, and a longer word anywhere."""
+        """Yield the lines; a line of more than ``most`` columns is broken between words, and a word of more columns anywhere."""
         plain = self.plain
         if "\n" not in plain and columns(plain) <= most:
             yield self
@@ -95,7 +95,7 @@ class Text:
 
 
 def columns(text: str) -> int:
-    """Return the number of columns of one line in a terminal."""
+    """Return the number of columns of one line in a terminal, where some characters take two columns and some none."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -97,11 +97,11 @@ class Table:
         return [(strip.column, [strip.matrix(cell).styled(strip.column.style) for cell in strip.cells]) for strip in strips]
 
     def drawn(self, width: int, ascii_only: bool = False) -> Iterator[Text]:
-        """Yield the lines of the table in a terminal of so many columns."""
+        """Yield the lines of the table in a terminal of ``width`` columns, and a line for the columns that are left out."""
         room = min(width, self.most or width)
-        parts, same = _parts(self._strips(), room)
+        parts, same = _parts(self._strips(), room)  # ``same``: the columns with one word in all rows that are left out
         for number, part in enumerate(parts):
-            if number:
+            if number:  # an empty line between two parts
                 yield Text()
             yield from _lines(part, self.has_header, ascii_only)
         if same:
@@ -169,7 +169,7 @@ class _Strip:
             cell = Text(shortened(cell.plain, width, dots), cell.style)
         elif hanging and len(cell.pieces) == 1 and _is_prose(cell.plain) and cell.width > width:
             return _hanging_lines(cell, width)
-        matrix = self.matrix(cell, width if self.column.align == "right" else 0)
+        matrix = self.matrix(cell, width if self.column.align == "right" else 0)  # the cell itself if it is not a matrix
         lines = list(matrix.lines(width))
         if matrix is not cell:  # its rows stay one below the other, also in a column that is aligned to the right
             lines = [line.append(" " * (width - line.width)) for line in lines]
@@ -183,8 +183,8 @@ class _Strip:
             return cell
         lines = _matrix_lines(text)
         if 0 < width < max(map(len, lines)):
-            lines = _matrix_lines(text, aligned=False)
-        margin = " " * (width - max(map(len, lines)))
+            lines = _matrix_lines(text, aligned=False)  # which is narrower
+        margin = " " * (width - max(map(len, lines)))  # empty for a negative number
         return Text("\n".join(margin + line for line in lines), cell.style)
 
 
@@ -220,7 +220,7 @@ def _lines(part: _Fit, has_header: bool, ascii_only: bool) -> Iterator[Text]:
 
 
 def _row(cells: Sequence[Sequence[Text]], part: _Fit) -> Iterator[Text]:
-    """Yield the lines of a row from the lines of its cells."""
+    """Yield the lines of a row from the lines of its cells; ``part`` says the widths, the gap and the alignment of columns."""
     for number in range(max(map(len, cells))):
         line = Text()
         for k, (lines, width, strip) in enumerate(zip(cells, part.widths, part.strips, strict=True)):
@@ -273,7 +273,7 @@ def _fit(strips: list[_Strip], room: int) -> _Fit | None:
     least = [strip.least for strip in strips]
     if sum(least) > room:
         return None
-    for widest in range(room, 0, -1):
+    for widest in range(room, 0, -1):  # the greatest common width that fits
         lowered = [max(low, min(width, widest)) for low, width in zip(least, widths, strict=True)]
         if sum(lowered) <= room:
             return _Fit(strips, lowered, _GAPS[-1])
@@ -281,12 +281,12 @@ def _fit(strips: list[_Strip], room: int) -> _Fit | None:
 
 
 def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
-    """Split a table into parts that fit without further shrinking; every part begins with the first column."""
+    """Split a table into parts that fit, unless the first column and one other do not; every part begins with the first."""
     first, *others = (strip.folded() for strip in strips)
     parts: list[list[_Strip]] = []
     used = room  # so that the first column begins a part
     for strip in others:
-        if used + _GAPS[-1] + strip.widest > room:
+        if used + _GAPS[-1] + strip.widest > room:  # always for the first of the others
             parts.append([first])
             used = first.widest
         parts[-1].append(strip)
@@ -295,7 +295,7 @@ def _split(strips: list[_Strip], room: int) -> list[list[_Strip]]:
 
 
 def _forced(strips: list[_Strip], room: int) -> _Fit:
-    """Return a part of one or two columns that is too wide, in which arrays are wrapped between elements, and words may break."""
+    """Return a part of one or two columns that is too wide for ``room``: arrays are wrapped between elements, words may break."""
     gap = _GAPS[-1]
     if len(strips) == 1:
         return _Fit(strips, [room], gap)
@@ -316,7 +316,7 @@ def _matrix_lines(text: str, aligned: bool = True) -> list[str]:
     rows = _INNER_ROW.findall(text)  # the brackets before a row, the row, and the brackets after it
     elements = [row.split(", ") for _, row, _ in rows]
     widths = [max(map(len, column)) if aligned else 0 for column in zip(*elements, strict=True)]
-    depth = len(rows[0][0])  # of brackets around the first row
+    depth = len(rows[0][0])  # the number of brackets before that of the first row
     lines = []
     for (opening, _, closing), row in zip(rows, elements, strict=True):
         padded = ", ".join(element.rjust(width) for element, width in zip(row, widths, strict=True))

@@ -47,7 +47,7 @@ def is_ascii() -> bool:
 
 
 def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
-    """Return the text of tables and lines, one below the other, in the width and with the characters of standard output."""
+    """Return the text of tables and lines, one below the other, for standard output: its width, its characters and its colors."""
     most = width()
     lines: list[Text] = []
     for part in parts:
@@ -56,7 +56,7 @@ def drawn(parts: Sequence[Renderable], color: str = "auto") -> str:
         else:
             lines += (part if isinstance(part, Text) else Text(part)).lines(most)
     if is_colored(color):
-        _enable_colors()
+        _enable_colors()  # for the text that the caller prints
         return "".join(f"{line.ansi().rstrip()}\n" for line in lines)
     return "".join(f"{line.plain.rstrip()}\n" for line in lines)
 
