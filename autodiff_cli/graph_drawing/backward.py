@@ -28,7 +28,7 @@ def run_backward(evaluation: Evaluation, output: Tensor) -> bool:
     It is not possible if the output does not require grad, or if it has several elements and the evaluation does not have an
     initial gradient.
     """
-    initial_gradient = evaluation.gradient if output is evaluation.output else None
+    initial_gradient = evaluation.gradient if output is evaluation.output else None  # it has the shape of this output
     if not output.requires_grad or (initial_gradient is None and output.numel() != 1):
         return False
     for tensor, _expression in evaluation.evaluator.tensors.entries:
@@ -59,7 +59,7 @@ def backward_graph(evaluation: Evaluation, output: Tensor, saved: bool = False) 
     leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
     # The gradient of an operation is known only while its node runs; that of a leaf is in its ``.grad`` afterwards.
     hooks = [node.register_prehook(_gradient_hook(drawn[node])) for node in nodes if not isinstance(node, AccumulateGrad)]
-    run_backward(evaluation, output)
+    run_backward(evaluation, output)  # if it is possible; else there are no gradients
     for hook in hooks:
         hook.remove()
     for leaf in leaves:
@@ -94,7 +94,7 @@ def graph_of_tensor(output: Tensor, names: Mapping[str, Tensor], saved: bool = F
 def _hooks(node: Node) -> int:
     """Return the number of hooks that a backward pass calls at a node: those of the node, and those of the tensors it computes."""
     groups = [] if node._hooks is None else [node._hooks.before, node._hooks.after, *node._hooks.tensor.values()]
-    of_leaf = node.variable._extra if isinstance(node, AccumulateGrad) else None
+    of_leaf = node.variable._extra if isinstance(node, AccumulateGrad) else None  # a leaf stores its hooks itself
     if of_leaf is not None:
         groups += [of_leaf.hooks or {}, of_leaf.after or {}]
     return sum(len(group) for group in groups)
@@ -118,7 +118,7 @@ def _graph(output: Tensor, named: Sequence[Named], leaves: Iterable[Tensor] | No
         inputs = [None if following is None else positions[following] for following, _ in node.next_functions]
         node_name, values = type(node).__name__, saved_values.get(node)
         drawn.append(GraphNode(_kind(node, root, name), node_name, name, expression, inputs, requires_grad=True, saved=values))
-    return Graph(drawn, "", "backward", evaluated=True, memory=memory), nodes
+    return Graph(drawn, expression="", direction="backward", evaluated=True, memory=memory), nodes  # the caller has the expression
 
 
 def _kind(node: Node, root: Node, name: str) -> str:

@@ -65,12 +65,12 @@ def readable(graph: Graph, most_edges: int, most_levels: int, most_length: int) 
 
 def deepest_level(graph: Graph, most_edges: int, most_levels: int) -> int:
     """Return the greatest depth whose part of a graph is within the limits on edges and levels, but at least 1."""
-    edges_of_level = Counter[int]()  # those that lead to its nodes
+    edges_of_level = Counter[int]()  # those that lead to the nodes of a level, from its inputs in the next
     for node, level in zip(graph.nodes, graph.levels(), strict=True):
         edges_of_level[level] += len(node.inputs)
     edges = 0
     for level in range(len(edges_of_level)):
         edges += edges_of_level[level]
         if level >= 1 and (level >= most_levels or edges > most_edges):
-            return level
+            return level  # its edges lead to placeholders, of which there are few
     return len(edges_of_level)

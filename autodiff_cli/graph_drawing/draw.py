@@ -51,7 +51,7 @@ def graph(
 
     Raises:
         GraphError: if the tensor does not require grad.
-        AutodiffError: if the expression or an argument is invalid.
+        AutodiffError: if the expression or an argument is invalid, or belongs to expressions only.
     """
     if isinstance(expression, str):
         whole = whole_graph(expression, at, const, wrt, dtype, gradient, backward=backward, saved=saved)
@@ -63,12 +63,12 @@ def graph(
 
 
 def reduced(whole: Graph, depth: int | Literal["all"] | None, style: str, way_out: str) -> Graph:
-    """Return the part of a graph that is shown: ``depth`` levels below the output, or as many as stay readable in a format.
+    """Return the part of a graph that is shown: ``depth`` levels below the output, or for ``None`` as many as stay readable.
 
     The note on hidden nodes ends with ``way_out``, which says how to show them.  ``style`` is the format, such as ``svg``.
     """
     graph = readable(whole, *LIMITS.get(style, Limits())) if depth is None else cut(whole, _levels(depth))
-    graph.notes = list(whole.notes)
+    graph.notes = list(whole.notes)  # ``graph`` is the whole graph itself if it is small
     if graph.memory is not None and style in ("svg", "png", "dot", "mermaid"):  # other formats show the memory themselves
         graph.notes.append(note("saved", graph.memory.text))
     if graph.hidden and depth is None:

@@ -16,7 +16,7 @@ from autodiff_cli.evaluation.symbolic_execution import Symbol, SymbolicEvaluator
 from autodiff_cli.evaluation.trace import Step
 from autodiff_cli.graph_drawing.model import LEAVES, Graph, GraphNode, leading_to
 from autodiff_cli.language.operators import OPERATORS
-from autodiff_cli.language.tree import DEFINING, Syntax, names_in, new_tree, unparse
+from autodiff_cli.language.tree import DEFINING, Syntax, called_name, names_in, new_tree, unparse
 
 _MOST_TEXT = 32
 _JOINED = "stack"  # the label of a list of tensors
@@ -99,7 +99,7 @@ class _GraphBuilder:
 
     def _constant(self, value: float, tree: Syntax | None) -> int:
         """Return the position of a plain number: a named constant has a single node, and a literal has a node for each use."""
-        text = "" if tree is None or not self._is_constant(tree) else unparse(tree)
+        text = "" if tree is None or not self._is_constant(tree) else unparse(tree)  # it would mean something else elsewhere
         name = text if tree is not None and tree.kind == "name" else ""
         if name and (name, value) in self._constants:
             return self._constants[name, value]
@@ -117,14 +117,14 @@ class _GraphBuilder:
 
     def _label(self, op: FunctionInfo | None, tree: Syntax) -> str:
         """Return the label of an operation: a symbol or a name; ``op`` is ``None`` for an operation that is not a function."""
-        called_name = tree.children[1 if tree.kind == "method" else 0].text if tree.kind in ("call", "method") else ""
+        name = called_name(tree)
         if op is not None:
-            return OPERATORS[op.name].symbol if not called_name and op.name in OPERATORS else op.name
+            return OPERATORS[op.name].symbol if not name and op.name in OPERATORS else op.name  # add(x, y) keeps its name
         if tree.kind == "index":  # the label is the index: [0, 1]
             return unparse(new_tree("list", *tree.children[1].children))
         if tree.kind == "attribute":
             return f".{tree.children[1].text}"
-        return called_name if called_name in self._evaluator.functions or called_name in DEFINING else _JOINED
+        return name if name in self._evaluator.functions or name in DEFINING else _JOINED
 
 
 def _part_label(result: object, i: int) -> str:
@@ -138,7 +138,7 @@ def _part_label(result: object, i: int) -> str:
 def _operands(step: Step, label: str) -> Iterator[tuple[Tensor | float, Syntax | None]]:
     """Yield each argument that becomes an input, with its syntax tree or ``None``; shapes, flags and ``None`` are not inputs.
 
-    A step without a function, ``op``, takes all arguments as inputs; a variadic function takes the list that is its first argument.
+    A step without a function ``op`` takes all arguments as inputs, and a variadic function the items of its first argument, a list.
     """
     op, trees = step.op, _known_trees(step, label) or [None] * len(step.inputs)
     if op is None:

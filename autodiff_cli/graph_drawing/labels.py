@@ -52,7 +52,7 @@ def is_literal(node: GraphNode) -> bool:
         return False
     try:
         float(node.label.replace("_", ""))
-    except ValueError:
+    except ValueError:  # it is not the text of a number
         return node.label.startswith("[") or not node.label
     return True
 

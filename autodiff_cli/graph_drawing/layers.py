@@ -38,7 +38,7 @@ class Layers:
         for a, b in dict.fromkeys(edges):
             while self.layer[a] + len(self.trunks[a]) + 1 < self.layer[b]:
                 self._extend(a)  # down to the layer above box ``b``
-            *_, slot_above, _ = self.path(a, b)  # the end of the trunk, or box ``a`` itself
+            *_, slot_above, _ = self.path(a, b)  # the line of the trunk above box ``b``, or box ``a`` itself
             self._join(slot_above, b)
         starts = range(max(1, min(_STARTS, _WORK // (_PASSES * len(self.layer)))))  # fewer for a large graph
         self.rows = min((self._improved_order(self._initial_order(start)) for start in starts), key=self._crossings)
@@ -182,7 +182,7 @@ def straight_blocks(layers: Layers) -> list[int]:
 
 
 def _straight_candidates(layers: Layers) -> list[tuple[int, int]]:
-    """Return the upper and lower end of each edge that may be straight, first those between two lines, then those at one line.
+    """Return the upper and lower end of each edge that may be straight, first those between two lines, last those between boxes.
 
     They are the parts of trunks, and the edges of which each end has the longest path through the other end.
     """
@@ -194,7 +194,7 @@ def _straight_candidates(layers: Layers) -> list[tuple[int, int]]:
             candidates.append((above, below))
         elif below >= layers.count and layers.upper[below][0] >= layers.count:
             candidates.append((layers.upper[below][0], below))
-    return sorted(candidates, key=lambda ends: (-sum(end >= layers.count for end in ends), ends))
+    return sorted(candidates, key=lambda ends: (sum(end < layers.count for end in ends), ends))  # by the number of boxes
 
 
 def _path_lengths(layers: Layers, joined: Sequence[Sequence[int]], step: int) -> list[int]:
@@ -202,12 +202,12 @@ def _path_lengths(layers: Layers, joined: Sequence[Sequence[int]], step: int) ->
     length = [0] * len(layers.layer)
     for row in layers.rows[::step]:
         for slot in row:
-            length[slot] = max((length[other] for other in joined[slot]), default=0) + (slot < layers.count)
+            length[slot] = max((length[other] for other in joined[slot]), default=0) + int(slot < layers.count)  # 1 for a box
     return length
 
 
 def _chief(slots: Sequence[int], length: Sequence[int]) -> int | None:
-    """Return the slot with the longest path, or ``None`` in case of a tie; ``length`` is that of all slots."""
+    """Return the one of ``slots`` with the longest path, or ``None`` for a tie or no slots; ``length`` has those of all slots."""
     longest = max((length[slot] for slot in slots), default=0)
     chiefs = [slot for slot in slots if length[slot] == longest]
     return chiefs[0] if len(chiefs) == 1 else None

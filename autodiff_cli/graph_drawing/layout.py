@@ -119,7 +119,7 @@ def minimized_lengths(count: int, distances: dict[tuple[int, int], float], weigh
         ahead = 2 * new - x  # the extrapolation of the method
         new_force = np.maximum(0.0, force + distance - (ahead[right] - ahead[left]))
         is_still = turn % 8 == 0 and max(np.abs(new - x).max(), np.abs(new_force - force).max()) < _STILL
-        x, force = new, new_force
+        x, force = new, new_force  # ``is_still`` is tested in one of 8 turns, because it takes time
         if is_still:
             break
     return _feasible(count, distances, x.tolist())

@@ -19,7 +19,7 @@ _PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,=
 
 
 def to_mermaid(graph: Graph, precision: int) -> str:
-    """Return the text of a ``.mmd`` file."""
+    """Return the text of a ``.mmd`` file, in which arrows without a gradient are dotted."""
     text = ["flowchart TB"]
     for i, node in enumerate(graph.nodes):
         left, right = _SHAPES[node.kind]  # the brackets that draw the shape

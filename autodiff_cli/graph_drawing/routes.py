@@ -84,6 +84,7 @@ class Routes:
         for k, (_, b) in enumerate(self._edges):
             arriving.setdefault(b, []).append(k)
         for b, edges in arriving.items():
+            # An edge comes from its start if it passes no line, and else from its last line.
             origins = [starts[k] if len(self._paths[k]) == 2 else self._x[self._paths[k][-2]] for k in edges]
             in_order = sorted(zip(origins, edges, strict=True))
             ports = self._side_by_side(b, flats[b], [origin for origin, _ in in_order])

@@ -35,7 +35,7 @@ def branches(
     stack: list[tuple[int | None, int, bool]] = [(len(graph.nodes) - 1, 0, True)]  # the position, the level, whether it is last
     while stack:
         i, level, is_last = stack.pop()
-        del guides[max(level - 1, 0) :]
+        del guides[max(level - 1, 0) :]  # those below the parent of this line
         level_number = f"{level} ⋯ " if len(guides) > most_guides else ""  # in place of the guides that are left out
         branch = "" if level == 0 else at_last if is_last else at_branch
         yield level_number + "".join(guides[-most_guides:]) + branch, i, i in visited
@@ -50,7 +50,8 @@ def branches(
 
 def plain_tree(graph: Graph) -> str:
     """Return the tree for logs and other programs: in ASCII, as wide as it is, with all digits."""
-    text = "\n".join(line.plain.rstrip() for line in tree_table(graph, 17, sys.maxsize, ascii_only=True).drawn(sys.maxsize, True))
+    table = tree_table(graph, precision=17, columns=sys.maxsize, ascii_only=True)
+    text = "\n".join(line.plain.rstrip() for line in table.drawn(sys.maxsize, ascii_only=True))
     return f"{text}\n" if graph.memory is None else f"{text}\n\n{graph.memory.text}\n"
 
 
@@ -126,7 +127,7 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     most_guides = min(MOST_GUIDES, max(columns // 6, 4))  # guides, of three columns each, take at most half of the width
     rows = list(_rows(graph, precision, most_guides, ascii_only))
     titles = headers(graph)
-    used = [k for k in range(len(titles)) if k == _HEAD or any(row[k] for row in rows)]
+    used = [k for k in range(len(titles)) if k == _HEAD or any(row[k] for row in rows)]  # without empty columns
     other_widths = [max(len(titles[k]), *(columns_of(str(row[k])) for row in rows)) for k in used if k != _EXPRESSION]
     room = columns - sum(width + _GAP for width in other_widths)
     longest = max(min(WIDEST_EXPRESSION, room), _NARROWEST_EXPRESSION)
@@ -163,7 +164,7 @@ def _node_row(graph: Graph, position: int, head: Text, precision: int, is_shared
     """
     node, backward = graph.nodes[position], graph.direction == "backward"
     style = _STYLES[node.kind]
-    saves, memory = saved_cells(graph, node) or ("", "")
+    saves, memory = saved_cells(graph, node) or ("", "")  # no cells: the columns do not exist
     shows_name = (node.has_name or is_shared or graph.memory is not None) and node.kind not in (*LEAVES, "more")
     if shows_name and not backward:
         head.append(reference_to(node, position), style).append(" = ", "dim")
