@@ -18,7 +18,7 @@ _LONGEST = 300
 
 
 def multiplied_out(result: Explanation) -> dict[str, Syntax]:
-    """Return the gradients as formulas, by variable; those without a formula that gives their numbers are left out."""
+    """Return the gradients as formulas, by variable, without those of a long formula, or of one that gives other numbers."""
     if result.sweep is None or not np.all(result.sweep.start == 1):  # another initial gradient has no name
         return {}
     values = {line.name: line.value for line in result.forward}
@@ -37,7 +37,7 @@ def multiplied_out(result: Explanation) -> dict[str, Syntax]:
 
 
 def _chains(output: str, steps: Iterable[ExplainedStep], shapes: Mapping[str, Shape]) -> dict[str, Syntax | None]:
-    """Return the gradients as formulas of all tensors, by name of the tensor; ``None`` if a rule has no formula."""
+    """Return the gradient of each tensor, by its name, as a formula: the sum of its contributions; ``None`` if a rule has none."""
     chains: dict[str, Syntax | None] = {output: number_tree("1")}
     for step in steps:
         for part in step.contributions:
@@ -53,7 +53,7 @@ def _chains(output: str, steps: Iterable[ExplainedStep], shapes: Mapping[str, Sh
 def _unnamed_tensors(lines: Sequence[ForwardLine]) -> dict[str, Syntax]:
     """Return the tensors without a name in the program, ``%1`` and so on, as expressions of the program."""
     unnamed: dict[str, Syntax] = {}
-    functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}
+    functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}  # %1.2 is inside the function %1
     for line in lines:
         if line.name.startswith("%"):  # the operations inside of a function are not those of the program
             is_function = line.name in functions and line.call is None
@@ -68,7 +68,7 @@ def _downstream(
 
     ``upstream`` is the formula of the gradient of its output, or ``None``; ``shapes`` contains the shapes of tensors by name.
     """
-    if upstream is None or len(step.names) > 1:
+    if upstream is None or len(step.names) > 1:  # several outputs have no common formula
         return None
     shape = np.shape(step.gradients[0])
     if part.local is None:  # the formula is the rule itself
@@ -78,7 +78,7 @@ def _downstream(
     if part.formula is None:
         return None
     chain = part.formula if number_of(upstream) == 1 else product(upstream, part.formula)
-    is_sum = part.is_broadcast and np.shape(part.value) == ()
+    is_sum = part.is_broadcast and np.shape(part.value) == ()  # a number that was broadcast
     return call_tree("sum", _with_ones(chain, shape, shapes)) if is_sum else chain
 
 
@@ -105,7 +105,7 @@ def _by_operation(upstream: Syntax, operation: Syntax, part: CotangentContributi
 
 
 def _with_ones(chain: Syntax, shape: Shape, shapes: Mapping[str, Shape]) -> Syntax:
-    """Multiply a formula of numbers, but not of arrays, for a gradient with equal elements by ones of the gradient's shape."""
+    """Return a formula of numbers times ones of the ``shape`` of its gradient, and a formula with an array or a call unchanged."""
     is_array = any(shapes.get(name) for name in names_in(chain)) or any(node.kind == "call" for node in walk(chain))
     if not shape or is_array:
         return chain

@@ -90,7 +90,8 @@ class Page:
 
     def table(self, lines: Sequence[ForwardLine]) -> None:
         """Write the table of the forward pass, with shapes if a value is an array."""
-        heads = ["name", "operation", "value", *["shape"] * any(line.shape for line in lines)]
+        has_shapes = any(line.shape for line in lines)
+        heads = ["name", "operation", "value", "shape"] if has_shapes else ["name", "operation", "value"]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in abbreviated(lines, MOST_ROWS):
             if isinstance(line, int):
@@ -98,7 +99,7 @@ class Page:
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
             value = "" if line.value is None else self.notation.number(line.value)
-            cells += [value, line.shape] if "shape" in heads else [value]
+            cells += [value, line.shape] if has_shapes else [value]
             escaped_cells = [cell.replace("|", r"\|") for cell in cells]
             self.lines.append(f"| {' | '.join(escaped_cells)} |")
 
@@ -129,7 +130,7 @@ class Page:
         return self.code(text)
 
     def code(self, text: str) -> str:
-        """Return a text of the program inside a sentence, with a delimiter that it does not contain."""
+        """Return a text of the program, on one line, as code; backticks in it require a delimiter of two."""
         text = " ".join(text.split())
         return f"`` {text} ``" if "`" in text else f"`{text}`"
 
@@ -160,7 +161,7 @@ class _LatexPage(Page):
         self.lines += ["", rf"\section*{{{text}}}"]
 
     def table(self, lines: Sequence[ForwardLine]) -> None:
-        """Write the forward pass as aligned equations: name, operation, and value with its shape."""
+        """Write the forward pass as aligned equations: name, operation (but not for a leaf), and value with its shape."""
         rows = []
         for line in abbreviated(lines, MOST_ROWS):
             if isinstance(line, int):
@@ -175,8 +176,8 @@ class _LatexPage(Page):
         self._aligned(rows, "alignat*", "{3}")
 
     def _aligned(self, rows: Sequence[str], environment: str = "align*", argument: str = "") -> None:
-        """Write rows in an environment of amsmath, which may have an argument, such as the number of columns."""
-        *others, last = rows
+        """Write at least one row in an environment of amsmath, which may have an argument, such as the number of columns."""
+        *others, last = rows  # no line break after the last one
         self.lines += [rf"\begin{{{environment}}}{argument}", *(f"{row} \\\\" for row in others), last, rf"\end{{{environment}}}"]
 
     def step(self, number: int, step: ExplainedStep, said: Sequence[Sentence]) -> None:

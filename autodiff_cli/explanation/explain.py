@@ -73,7 +73,7 @@ class _Explainer:
         self.names = TensorNames.of_evaluation(evaluation)
 
     def explanation(self) -> Explanation:
-        """Explain the forward pass, then run and explain the backward pass if the result depends on a variable."""
+        """Return an explanation of the forward pass and, if the result depends on a variable, of a backward pass that runs now."""
         evaluation, output = self.evaluation, self.evaluation.output
         nodes, operations = nodes_behind(output), NodeOperations(self.names)
         operations.learn(nodes)
@@ -92,13 +92,13 @@ class _Explainer:
         return result
 
     def symbol(self) -> str:
-        """Return the name of the result in derivatives: its own name, or a letter that the program does not use."""
+        """Return the name of the result in derivatives: its own name, or a word that the program does not use, such as ``z``."""
         evaluator = self.evaluation.evaluator
         used = {*evaluator.names, *evaluator.functions, *self.evaluation.leaves}
         name = self.names.of_tensor(self.evaluation.output)
         free = [letter for letter in ("z", "w", "out", "result") if letter not in used]
         is_unnamed = name.startswith("%")
-        return free[0] if is_unnamed and free else name
+        return free[0] if is_unnamed and free else name  # %1 if no word is free
 
     def backward(self) -> tuple[dict[str, Array], list[Visit]]:
         """Run the backward pass; return the gradient of each variable that has one, and the visits of nodes."""

@@ -94,8 +94,9 @@ def _by_parameter(text: str, by: list[str], primitive: Primitive) -> dict[str, s
 def _formula(text: str, primitive: Primitive) -> DerivativeFormula:
     """Parse a formula, which may be ``x where condition else y``; return the text if it is not an expression of the parameters."""
     choice = re.fullmatch(r"(.*) where (.*) else (.*)", text)
+    source = f"({choice[1]}) if ({choice[2]}) else ({choice[3]})" if choice else text
     try:
-        (tree,) = parse("({}) if ({}) else ({})".format(*choice.groups()) if choice else text).children
+        (tree,) = parse(source).children
     except (ParseError, ValueError):
         return text
     return tree if names_in(tree) <= {*primitive.parameters, *CONSTANTS, GRADIENT} else text
@@ -142,7 +143,7 @@ def _plain(value: object) -> object:
 
 
 def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
-    """Return a formula with its parameters replaced by operands, and with constants folded."""
+    """Return a formula with its parameters replaced by operands, and with constants folded; other names stay."""
     trees: dict[Syntax, Syntax] = {}
     for part in postorder([tree], lambda part: part.children):
         if part.kind == "name":
@@ -155,7 +156,7 @@ def filled_in(tree: Syntax, operands: Mapping[str, Syntax]) -> Syntax:
 
 
 def _shorter(tree: Syntax) -> Syntax:
-    """Fold numbers, remove factors, exponents and divisors equal to 1, and remove terms equal to 0."""
+    """Return an operation with its numbers folded, without factors, exponents and divisors equal to 1, and terms equal to 0."""
     parts = tree.children
     numbers = [number_of(part) for part in parts]
     if tree.kind == "neg" and numbers[0] is not None:
@@ -166,7 +167,7 @@ def _shorter(tree: Syntax) -> Syntax:
     if first is not None and second is not None:
         folded = _folded(tree.kind, first, second)
         return tree if folded is None else number(folded)
-    _patterns, replacement = exact(tree.kind, pattern(first), pattern(second)) or (None, None)
+    _patterns, replacement = exact(tree.kind, pattern(first), pattern(second)) or (None, None)  # such as x for x*1
     if isinstance(replacement, str):  # the operand ``x`` or ``y``
         return parts["xy".index(replacement)]
     if replacement is not None and not isinstance(replacement, tuple):  # not an operation
@@ -213,7 +214,7 @@ def number(value: float) -> Syntax:
 
 def product(first: Syntax, second: Syntax) -> Syntax:
     """Return the product of two trees without parentheses: ``a`` times ``b*c`` is ``a*b*c``."""
-    factors = []
+    factors = []  # of the second tree, the last one first
     while second.kind == "mul":
         factors.append(second.children[1])
         second = second.children[0]

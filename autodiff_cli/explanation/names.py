@@ -67,7 +67,7 @@ class TensorNames:
             self._steps.setdefault(id(result), step)
 
     def another(self, name: str) -> str:
-        """Return a name that no other tensor has: ``x₂`` for the second tensor that the program calls ``x``."""
+        """Count one more tensor that the program calls ``name``, and return a name of its own: ``x₂`` for the second ``x``."""
         self._used[name] += 1
         return name if self._used[name] == 1 else name + str(self._used[name]).translate(_SUBSCRIPTS)
 
@@ -79,7 +79,7 @@ class TensorNames:
         if name.startswith("%"):
             self._unnamed += 1
         if tensor._edge is not None:
-            self._of_edge.setdefault(tensor._edge, name)
+            self._of_edge.setdefault(tensor._edge, name)  # an alias keeps the first name
             self._values[tensor._edge] = tensor._data
             step = self.step(tensor)
             if step is not None:
@@ -91,7 +91,7 @@ class TensorNames:
 
     def of_edge(self, edge: Edge) -> str:
         """Return the name of the tensor behind an edge; empty if the tensor does not have a name."""
-        variable = getattr(edge[0], "variable", None)
+        variable = getattr(edge[0], "variable", None)  # that of the node of a leaf
         return self._of_tensor.get(id(variable), "") if variable is not None else self._of_edge.get(edge, "")
 
     def of_tensor(self, tensor: Tensor) -> str:

@@ -50,7 +50,7 @@ class NodeOperations:
                     self.names.keep((node, 0), value)
 
     def _recomputed(self, node: Node) -> Any:
-        """Return the value of a node, computed from its arguments; ``None`` if some are unknown, or the shape is another one."""
+        """Return the value of a node, computed from its arguments; ``None`` if one is unknown, or the shape is not the node's."""
         primitive, arguments = node.primitive, self.arguments(node)
         if primitive is None or any(arguments.get(key) is None for key in primitive.parameters):
             return None
@@ -63,7 +63,7 @@ class NodeOperations:
         inside = self.names.name_inside(nodes)
         lines = []
         for name, expression, tensor in self.names.rows:
-            for inner_name, node in inside.pop(name, []):
+            for inner_name, node in inside.pop(name, []):  # once, before the result of the function
                 lines.append(ForwardLine(inner_name, self.of_node(node), self.names.value((node, 0)), node))
             line = ForwardLine(name, self.of_tensor(tensor, expression), tensor._data, tensor.grad_fn, expression)
             line.call = self.names.calls.get(id(tensor))
@@ -127,7 +127,7 @@ class NodeOperations:
                 operands[parameter] = self.constant(saved_value), saved_value
             elif parameter in program_values:
                 operands[parameter] = self.constant(program_values[parameter]), raw(program_values[parameter])
-            elif i < primitive.arity:
+            elif i < primitive.arity:  # a tensor; an unknown setting is left out
                 operands[parameter] = name_tree(UNKNOWN), None
         return operands
 
@@ -143,7 +143,7 @@ class NodeOperations:
         return {} if is_swapped else values
 
     def constant(self, value: object) -> Syntax:
-        """Return the syntax tree of an operand that is not differentiated: a name, a short text, or the placeholder."""
+        """Return the syntax tree of an operand that is not differentiated: a name, a number, a short text, or the placeholder."""
         name = self._name(value) if isinstance(value, Tensor) else ""
         if name:
             return name_tree(name)
@@ -165,7 +165,7 @@ class NodeOperations:
 
         A view that only adds or removes dimensions of length 1, as ``matmul`` makes of a vector, has the name of its tensor.
         """
-        whole, view = np.squeeze(root_of(tensor)._data), np.squeeze(tensor._data)
+        whole, view = np.squeeze(root_of(tensor)._data), np.squeeze(tensor._data)  # without dimensions of length 1
         is_whole = whole.strides == view.strides and np.array_equal(whole, view, equal_nan=True)
         return self.names.of_tensor(tensor) or (self.names.of_tensor(root_of(tensor)) if is_whole else "")
 
@@ -173,7 +173,8 @@ class NodeOperations:
         """Return the operation of a node as an expression of named tensors; a ``where`` that selects one input is this input."""
         primitive = node.primitive
         if primitive is None or primitive.of_sequence:
-            function = type(node).__name__.rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
+            node_name = type(node).__name__  # such as SquareBackward0 for a function of the program
+            function = node_name.rstrip("0123456789").removesuffix("Backward") if primitive is None else primitive.name
             return call_tree(function, *(name_tree(UNKNOWN if edge is None else self.names.of_edge(edge)) for edge in node._edges))
         edge = _selected(node)
         if edge is not None:
@@ -192,11 +193,11 @@ class NodeOperations:
 
     def _of_operator(self, node: Node, primitive: Primitive, operands: Mapping[str, Syntax]) -> Syntax | None:
         """Return the operation of a node that is written with an operator; ``None`` for another operation."""
-        if primitive.name == "rsub":
+        if primitive.name == "rsub":  # y - x for the parameters x, y
             return new_tree("sub", operands.get("y", self._rest(node)), operands["x"])
         if primitive.name == "pow" and primitive.arity == 1:
             x, constant = operands["x"], operands.get("y", name_tree(UNKNOWN))
-            is_exponential = type(node).__name__ == "PowBackward2"
+            is_exponential = type(node).__name__ == "PowBackward2"  # y**x
             return new_tree("pow", constant, x) if is_exponential else new_tree("pow", x, constant)
         kind = "matmul" if primitive.name in _PRODUCTS else primitive.name
         parts = [operands[key] for key in primitive.parameters[: primitive.arity] if key in operands]
@@ -209,7 +210,7 @@ class NodeOperations:
     def _rest(self, node: Node) -> Syntax:
         """Return the unknown operand of a sum or difference: a number if it follows from the result, else the placeholder."""
         assert node.primitive is not None
-        is_first = node._edges[0] is None or node.primitive.name == "rsub"  # the unknown operand
+        is_first = node._edges[0] is None or node.primitive.name == "rsub"  # whether the unknown operand is on the left
         known = next((self.names.value(edge) for edge in node._edges if edge is not None), None)
         result = self.names.value((node, 0))
         if known is None or result is None or not np.size(result):
@@ -245,7 +246,7 @@ def _selected(node: Node) -> Edge | None:
 
 
 def _edge(value: object) -> Edge | None:
-    """Return the edge of a tensor, also of a leaf; ``None`` for other values."""
+    """Return the edge of a tensor, also of a leaf that requires grad; ``None`` for other values."""
     return value._edge or leaf_edge(value) if isinstance(value, Tensor) else None
 
 

@@ -116,7 +116,7 @@ class Latex(Plain):
 
 
 def abbreviated(items: Sequence[Item], most: int) -> list[Item | int]:
-    """Return the items; if there are more than ``most``, replace the items in the middle with their number."""
+    """Return the items; if there are more than ``most``, with the number of those in the middle in their place."""
     half = most // 2
     return list(items) if len(items) <= most else [*items[:half], len(items) - most, *items[-half:]]
 
@@ -134,7 +134,7 @@ def sentences(sweep: Sweep, step: ExplainedStep, notation: Plain) -> list[Senten
 
 
 def _contribution(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
-    """Return the sentences about one contribution: the rule with its result, then the sum with earlier contributions."""
+    """Return the sentences about the contribution ``part``: the rule with its result, then the sum with earlier contributions."""
     total, value = notation.derivative(target, part.to), notation.number(part.value)
     upstream_is_one = step.names[0] == target and np.all(step.gradients[0] == 1)
     formula = [notation.formula(part.formula, notation.derivative(target, step.names[0]))] if part.formula else []
@@ -153,7 +153,7 @@ def _contribution(target: str, step: ExplainedStep, part: CotangentContribution,
 
 
 def _product(target: str, step: ExplainedStep, part: CotangentContribution, notation: Plain) -> list[Sentence]:
-    """Return the sentences about a local derivative, and about its product with the upstream gradient."""
+    """Return the sentences about the local derivative of ``part``, and about its product with the upstream gradient."""
     total, value = notation.derivative(target, part.to), notation.number(part.value)
     local = notation.derivative(step.names[0], part.to)
     number = notation.number(_first_if_equal(np.asarray(part.local)))
@@ -164,10 +164,10 @@ def _product(target: str, step: ExplainedStep, part: CotangentContribution, nota
         said.append(f"{'at this point by convention: ' if part.is_convention else ''}{part.words}")
     product = f"{_factor(notation.number(step.gradients[0]))}{notation.times}{_factor(number)}"
     if part.is_broadcast:
-        said += [broadcast_text(part), EquationText(total, [notation.summed(product), value], part.before is not None)]
+        said += [broadcast_text(part), EquationText(total, [notation.summed(product), value], adds=part.before is not None)]
     else:
         chain = f"{notation.derivative(target, step.names[0])}{notation.times}{local}"
-        said.append(EquationText(total, [chain, product, value], part.before is not None))
+        said.append(EquationText(total, [chain, product, value], adds=part.before is not None))
     if part.masked:
         said.append("elements that are not selected contribute 0, even if their derivative is inf or nan")
     return said
@@ -200,7 +200,7 @@ def broadcast_text(part: CotangentContribution) -> str:
 
 
 def _sum(values: Sequence[Array], notation: Plain) -> str:
-    """Return a sum as text: ``1 + 0.6 - 2``."""
+    """Return a sum as text: ``1 + 0.6 - 2``; dots replace the middle of more than ``MOST_PARTS`` terms."""
     parts = abbreviated([notation.number(value) for value in values], MOST_PARTS)
     texts = [notation.dots if isinstance(part, int) else part for part in parts]
     result = texts[0]
@@ -210,7 +210,7 @@ def _sum(values: Sequence[Array], notation: Plain) -> str:
 
 
 def accumulated(left: str, target: str, gradient: AccumulatedGradient, notation: Plain, none: str = "0") -> EquationText:
-    """Return the gradient of a variable of ``target`` as the sum of its contributions, or as ``none`` if there are none."""
+    """Return the gradient of ``target`` by a variable, ``left``, as the sum of its contributions; as ``none`` if there are none."""
     if not gradient.parts:
         return EquationText(left, [none], remark=f"no gradient arrives: `{target}` does not depend on `{gradient.name}`")
     sources = [f"`{name}`" for name in dict.fromkeys(name for name, _ in gradient.parts) if name]

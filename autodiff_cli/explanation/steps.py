@@ -41,7 +41,7 @@ class Steps:
         return self._arrived.get(edge)
 
     def step(self, visit: Visit) -> ExplainedStep:
-        """Return the next step of the pass; the node must still have its saved values."""
+        """Return the next step, and add its contributions to the gradients so far; its node must still have its saved values."""
         node = visit.node
         names = [self.names.of_edge((node, i)) for i, gradient in enumerate(visit.gradients) if gradient is not None]
         gradients = [gradient._data for gradient in visit.gradients if gradient is not None]
@@ -73,7 +73,7 @@ class Steps:
         return contribution
 
     def _factor(self, visit: Visit, i: int, part: Array) -> Array | None:
-        """Return the local derivative if the VJP rule multiplies by it, else ``None``; elements with the result 0 may differ."""
+        """Return the local derivative if the rule multiplies each element by it, except where the result is 0, else ``None``."""
         node, gradient = visit.node, visit.gradients[0]
         has_shape = np.shape(part) == node._shape
         is_elementwise = node.primitive.elementwise if node.primitive is not None else has_shape
@@ -83,7 +83,7 @@ class Steps:
         local = self._local_derivative(node, i, gradient._data, np.asarray(part))
         if local is None:
             return None
-        return local if np.all(_is_product(visit, local, part) | (np.asarray(part) == 0)) else None
+        return local if np.all(_is_product(visit, local, part) | (np.asarray(part) == 0)) else None  # 0: not selected
 
     def _fill_in_derivative(self, part: CotangentContribution, node: Node, i: int, formula: DerivativeFormula | None) -> None:
         """Set the formula of the local derivative, and the words: the convention at a kink, or a derivative that is prose."""
@@ -110,7 +110,7 @@ class Steps:
             return np.asarray(part / gradient) if node._shape == () == part.shape and gradient else None
 
     def _function(self, node: Node) -> UserFunction | None:
-        """Return the function of the program that recorded a node."""
+        """Return the function of the program that recorded a node; ``None`` for any other node."""
         return self.functions.get(type(node).__name__.removesuffix("Backward"))
 
     def _declared(self, node: Node, i: int, local: Array) -> Syntax | None:
@@ -119,7 +119,7 @@ class Steps:
         function = self._function(node)
         if step is None or function is None or function.partials is None or len(step.arguments) != len(function.parameters):
             return None
-        derivative = function.partials[i]
+        derivative = function.partials[i]  # in terms of the parameters
         values = dict(zip(function.parameters, step.arguments, strict=True))
         operands = {key: self.operations.constant(value) for key, value in values.items()}
         return _complete(filled_in(derivative, operands)) if local_derivatives.holds(derivative, values, local) else None
@@ -175,7 +175,7 @@ def _is_product(visit: Visit, local: Array, part: Array) -> Array:
 
 def _partial(node: Node, i: int) -> Array:
     """Return the result of the rule of a node for its ``i``-th input and the gradient 1: the local derivative."""
-    local: Array | None = node.apply(np.ones(node._shape, node._dtype)[()], None)[i]
+    local: Array | None = node.apply(np.ones(node._shape, node._dtype)[()], needed=None)[i]  # for all inputs
     assert local is not None
     return local
 
@@ -223,7 +223,7 @@ _WORDS = {
 
 
 def in_words(node: Node, to: str) -> str | None:
-    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` if unknown."""
+    """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` without words for it."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
     first_input = next((edge[0] for edge in node._edges if edge is not None), None)

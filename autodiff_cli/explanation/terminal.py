@@ -94,9 +94,9 @@ def _paragraph(text: str, width: int) -> list[Text]:
 def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
     """Return the table of the forward pass, with shapes if a value is an array; a call follows the operation of its result."""
     has_shapes = any(line.shape for line in lines)
-    columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER), *[Column("shape", WORD)] * has_shapes]
+    columns = [Column("name", style="bold"), Column("operation"), Column("value", NUMBER), Column("shape", WORD)]
     rows = []
-    functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}
+    functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}  # %1.2 is inside the function %1
     for line in abbreviated(lines, MOST_ROWS):
         if isinstance(line, int):
             rows.append(more_rows(line))
@@ -108,8 +108,8 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
             operation.append(f"  that is {line.expression}", "dim")
         value = Text("" if line.value is None else human(unsigned_zeros(line.value), precision))
         style = "bold green" if line.node is None and line.name == line.expression else "bold"
-        rows.append([Text(line.name, style), operation, value, *[Text(line.shape, "dim")] * has_shapes])
-    return Table(columns, rows)
+        rows.append([Text(line.name, style), operation, value, Text(line.shape, "dim")])
+    return Table(columns if has_shapes else columns[:-1], rows)  # cells without a column are not shown
 
 
 def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> Text:
@@ -125,7 +125,7 @@ def _heading(number: int, step: ExplainedStep, width: int, notation: Plain) -> T
 def _sentence_lines(said: Sequence[Sentence], width: int) -> list[Text]:
     """Return the lines of sentences and of at least one equation; the equals signs are aligned."""
     equations = [sentence for sentence in said if isinstance(sentence, EquationText)]
-    left = max(len(equation.left + "+" * equation.adds) for equation in equations)  # with the + of +=
+    left = max(len(f"{equation.left}+" if equation.adds else equation.left) for equation in equations)  # with the + of +=
     lines: list[Text] = []
     for sentence in said:
         if isinstance(sentence, EquationText):
@@ -158,7 +158,7 @@ def _broken_equation(start: str, sides: Sequence[tuple[str, str]], remark: str, 
         lines, start = [Text(start.rstrip())], " " * (indent + 4)
     room = max(width - len(start), 20)  # a page that is too narrow gets longer lines
     below_start = " " * (len(start) - 2)  # without the equals sign and a space
-    margin = start
+    margin = start  # of the next line: the left side, then an equals sign, or blanks below a broken side
     for side, style in sides:
         for piece in wrap(side, room, break_long_words=False, break_on_hyphens=False):
             lines.append(Text(margin).append(piece, style))
