@@ -51,7 +51,7 @@ class _Watch(threading.Thread):
         while (left := self._deadline - time.process_time()) > 0:
             if self._ended.wait(left):
                 return
-        pause = 0.0
+        pause = 0.0  # at first
         while not self._ended.wait(pause):
             with self._lock:
                 is_due = not self._ended.is_set() and _is_at_work(self._watched)

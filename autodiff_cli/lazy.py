@@ -45,7 +45,6 @@ def deferred(place: str) -> Callable[[object], Any]:
 
     For example, an object displays itself with a function of a higher layer, which its module must not import.
     """
-
     return lambda self: named(place)(self)
 
 

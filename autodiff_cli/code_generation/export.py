@@ -115,7 +115,7 @@ def _source_file(
     except NotInTarget:  # its message is about the target, not about a formula
         raise
     except (NotRecordable, NoSeriesError) as error:
-        raise without_formula(error, names[0]) from None
+        raise without_formula(error, names[0]) from None  # its hint sets a variable
     code, helper_functions = code_and_helpers(target, names, list(map(output_name, wanted)), results)
     if name in helper_functions:
         raise UsageError(f"the code contains another function '{name}'", hint="use another name")

@@ -31,10 +31,11 @@ def gradient(output: Operand, wrt: Sequence[Instruction]) -> list[Operand]:
     for instruction in reversed(active):
         if instruction.primitive is None or instruction not in cotangents:
             continue
-        for operand, part, selected in _contributions(instruction, instruction.primitive, *cotangents[instruction], active):
+        cotangent, condition = cotangents[instruction]
+        for operand, part, selected in _contributions(instruction, instruction.primitive, cotangent, condition, active):
             if operand in cotangents:
-                before, condition = cotangents[operand]
-                cotangents[operand] = tape.call("add", before, part), _either(tape, condition, selected)
+                before, earlier = cotangents[operand]
+                cotangents[operand] = tape.call("add", before, part), _either(tape, earlier, selected)
             else:
                 cotangents[operand] = part, selected
     return [cotangents[variable][0] if variable in cotangents else 0.0 for variable in wrt]

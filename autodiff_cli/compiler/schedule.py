@@ -124,11 +124,10 @@ class Buffers:
 
     def take(self, register: int, dtype: DType) -> None:
         """Assign an array to a register: one that was released, or a new one."""
-        free = self._free.get(dtype)
-        if not free:
-            free = [self.counts.get(dtype, 0)]  # the number of a new array
-            self.counts[dtype] = free[0] + 1
-        self.places[register] = free.pop(), dtype
+        count = self.counts.get(dtype, 0)
+        number = self._free[dtype].pop() if self._free.get(dtype) else count  # that of a new array
+        self.counts[dtype] = max(count, number + 1)
+        self.places[register] = number, dtype
 
     def release(self, registers: Iterable[int]) -> None:
         """Release the arrays of these registers for reuse; a register may have none."""

@@ -211,7 +211,7 @@ def evaluate(
 
 
 def _add_verified_digits(evaluation: Evaluation, result: Result, digits: int | None, has_effects: bool) -> None:
-    """Set the correct digits of a result; with effects of settings, gradients are not all derivatives, a ``UsageError``."""
+    """Set the correct digits of a result; ``UsageError`` if settings have effects, so that gradients are not derivatives."""
     if has_effects:
         raise UsageError(
             f"{setting('verify')} and {setting('digits')} apply to the value and the derivatives, "

@@ -258,7 +258,7 @@ def _by_name(evaluation: Evaluation, tensors: Sequence[Tensor | None]) -> dict[s
 
 
 def _vector_jacobian_products(evaluation: Evaluation, inputs: list[Tensor]) -> Sequence[Tensor]:
-    """Return the product for each variable, 0 if the output does not depend on it; without a vector, the output is a scalar."""
+    """Return the product for each variable, 0 if the output does not depend on it; ``ShapeError`` if it needs a vector."""
     if not evaluation.differentiable:
         return [x.detach() * 0 for x in inputs]
     evaluation.require_scalar()

@@ -197,9 +197,10 @@ def series(evaluation: Evaluation, order: int) -> Floats:
     ((name, leaf),) = (with_elements or evaluation.variables).items()  # if it has no elements, it is the only one
     expansion = Expansion(order)
     values = {**evaluation.leaves, name: expansion.variable(leaf._data)}
-    machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)
+    machine = Machine(evaluation.expression, values, np.dtype(evaluation.dtype), listing=False)  # without rows of tensors
     with np.errstate(all="ignore"), set_grad_enabled(False):
-        return expansion.coefficients(machine.tensors.as_tensor(machine.program(evaluation.evaluator.tree)))
+        output = machine.program(evaluation.evaluator.tree)
+        return expansion.coefficients(machine.tensors.as_tensor(output))
 
 
 def derivatives_by_taylor_mode(evaluation: Evaluation, order: int) -> dict[Index, Floats] | None:

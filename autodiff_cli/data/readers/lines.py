@@ -73,7 +73,7 @@ class TextReader(Reader):
             data = self._rest + self._next()
             if at_start and data.startswith(_UTF16):
                 raise DataError(f"{self.name} is UTF-16", hint="convert it to UTF-8: iconv -f utf-16 -t utf-8")
-            if at_start:
+            if at_start:  # until a line was yielded
                 self._check_text(data[:SAMPLE])
                 data = data.removeprefix(codecs.BOM_UTF8)
             if self.ended and data and not data.endswith(b"\n"):
