@@ -51,7 +51,6 @@ def gradients(
     if not terms:
         return [(primal, None) for primal in primals]
     tangents = grad([y for y, _ in terms], inputs, [v for _, v in terms], keep, create_graph, allow_unused=True)
-    return [
-        (primal, None if primal is None else zeros_of(primal) if tangent is None else tangent)
-        for primal, tangent in zip(primals, tangents, strict=True)
-    ]
+    pairs = zip(primals, tangents, strict=True)
+    # An unused input has neither; an input that no term depends on has the tangent 0.
+    return [(primal, None if primal is None else zeros_of(primal) if tangent is None else tangent) for primal, tangent in pairs]

@@ -168,6 +168,7 @@ def several_tangents(operation: MultiOutput, outs: Sequence[Tensor], primals: Pr
     if operation.view is not None:
         return [operation.view(tangent, i, *primals[1:]) for i in range(len(outs))]
     results = dict(zip(operation.results, outs, strict=True))
+    # What the VJP rule may name.
     values = dict(zip(operation.parameters, primals, strict=True)) | {"x_shape": primals[0].shape} | results
 
     def pairs(cotangents: list[Tensor | None]) -> list[tuple[Any, Tensor]]:

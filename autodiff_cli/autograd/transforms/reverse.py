@@ -99,10 +99,10 @@ def pair_of(output: Tree, name: str) -> tuple[Tree, Tree]:
 
 @checks(func=FUNCTION)
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
-    """Return a function that computes the gradient and the value of ``func``, which returns one number.
+    """Return a function that computes the gradient and the value of ``func``.
 
     Args:
-        func: the function.
+        func: the function, which returns one number, a 0-d tensor; otherwise GraphError or ShapeError is raised.
         argnums: the positions of the arguments to differentiate by; a tuple gives a tuple of gradients.
         has_aux: whether ``func`` returns a pair of the number and another result; the value is then this pair.
     """
@@ -175,7 +175,7 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> tupl
     call, outputs = _recorded("vjp(f, *primals)", func, primals, tuple(range(len(primals))), has_aux)
 
     def transposed(*cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        """Return the cotangents of the inputs; the options are PyTorch's, without effect, and the graph is always retained."""
+        """Return the cotangents of the inputs, unless those of the outputs do not fit; PyTorch's options have no effect."""
         tree = cotangents[0] if len(cotangents) == 1 else cotangents
         if structure(tree) != structure(call.output):
             raise GraphError(

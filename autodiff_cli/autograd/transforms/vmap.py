@@ -66,7 +66,7 @@ def name_of(func: Callable[..., Any]) -> str:
 
 
 def _examples(func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...]) -> tuple[int, list[Any], list[int | None]]:
-    """Return the number of examples, the leaves of the arguments, and the dimension of the examples in each leaf."""
+    """Return the number of examples, the leaves of the arguments, and their dimensions of the examples, ``None`` if shared."""
     name = name_of(func)
     _check_arguments(name, in_dims, args)
     values = leaves(args)
