@@ -127,7 +127,7 @@ def _python_stack() -> list[str]:
 
 
 def run_explained(run: Callable[[], None]) -> None:
-    """Run a backward pass; an error tells the forward place of the node that was running."""
+    """Run a backward pass; if it fails, its error or a warning tells the forward place of the node that was running."""
     before = running_node.set(None)
     try:
         run()

@@ -180,7 +180,7 @@ class PackedTensor:
         if edge is None and not self._requires_grad and not data._requires_grad:
             return data  # a constant, as the hook returned it
         tensor = tensor_on(data._data, edge if self._requires_grad else None)
-        if self._accumulator is not None:
+        if self._accumulator is not None:  # the saved tensor was a leaf
             tensor._requires_grad = True
             tensor.extra().accumulator = self._accumulator
         return tensor

@@ -228,7 +228,7 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
         chosen = argument_positions(argnums, len(args))
-        call, outputs = _recorded("vjp(f, *primals)", func, args, chosen, has_aux)
+        call, outputs = _recorded("vjp(f, *primals)", func, args, chosen, has_aux)  # PyTorch's errors name vjp
         basis = [tensor_on(unit) for unit in standard_basis(outputs)]
         if len(basis[0]):
             rows = vmap(lambda *units: call.sweep(outputs, units))(*basis)  # one for each unit vector

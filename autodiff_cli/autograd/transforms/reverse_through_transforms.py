@@ -56,7 +56,7 @@ def fresh(x: Tensor, leaves: list[Tensor]) -> Tensor:
     """
     if type(x) is Batched:
         return x.batch.wrap(fresh(x.physical, leaves))
-    x = settled(x)
+    x = settled(x)  # a dual tensor only if its level is open
     if isinstance(x, Dual):
         primal, tangent, level = x._forward
         leaf = fresh(primal, leaves)
