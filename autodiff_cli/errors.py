@@ -32,7 +32,7 @@ def setting(name: str, value: str = "") -> str:
 
 
 def _in_python(name: str, value: str) -> str:
-    """Spell a setting as in Python: ``at={'x': 1}`` if its value is ``x=1``, else ``name=value`` or as in ``_FUNCTIONS``."""
+    """Spell a setting as in Python: ``name=value``, or as in ``_FUNCTIONS``.  For the value ``x=1``, it is ``at={'x': 1}``."""
     pairs = [piece.partition("=") for piece in value.split(",")]
     has_names = all(equals and key.isidentifier() for key, equals, _ in pairs)
     if has_names:

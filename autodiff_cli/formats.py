@@ -190,7 +190,7 @@ def check_known(name: str, known: tuple[str, ...], option: str) -> str:
 
 
 def format_of_first_bytes(first: bytes) -> str | None:
-    """Return the binary format that the first bytes of a file, 8 or more, show; ``None`` for text and for an unknown format."""
+    """Return the binary format that the first 8 or more bytes of a file show.  Text and unknown formats give ``None``."""
     # A text may begin with the letters that a binary format begins with, but does not contain control characters.
     has_control = any(byte < 32 and byte not in b"\t\r\n" for byte in first)
     begins_as_text = first[:1] <= b"\x7f"  # an ASCII character

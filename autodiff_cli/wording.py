@@ -44,10 +44,10 @@ def two_lines(text: str, most: int) -> str:
 
 
 def _whole_words(text: str, length: int) -> str:
-    """Return the start of a longer text: ``length`` characters, or down to half as many, so that it ends with a term or word."""
+    """Return the start of a longer text that ends with a term or else a word, of ``length`` down to half as many characters."""
     for pattern in (_IN_TERM, _IN_WORD):
         for end in range(length, length // 2, -1):
             around_cut = text[end - 1 : end + 1]
             if not re.fullmatch(pattern, around_cut):
                 return text[:end]
-    return text[:length]
+    return text[:length]  # inside a long word

@@ -79,7 +79,7 @@ class Code:
     def _write(self, instructions: Sequence[Instruction], results: Mapping[str, Operand]) -> None:
         """Fill ``fragments`` in order, and ``statements`` and ``flags`` with what is not inlined.
 
-        These are the results, and values that are used more than once or are too long, which are named v1, v2, ...
+        These are the results, and values that are used more than once or are too long.  Such values are named v1, v2, ...
         """
         result_names: dict[Operand, str] = {}
         for name, operand in results.items():
@@ -120,10 +120,10 @@ class Code:
         return fragment.text if fragment.level >= level else f"({fragment.text})"
 
     def number(self, value: float) -> Fragment:
-        """Return a literal of the target language, with its names for infinity, nan and pi, and a decimal point if it needs one."""
-        if isinstance(value, bool):
+        """Return a literal of the target language: a name for infinity, nan or pi, or digits with a decimal point if needed."""
+        if isinstance(value, bool):  # the index of its name
             return Fragment(self.target.booleans[value])
-        if value < 0 or (value == 0 and math.copysign(1, value) < 0):
+        if value < 0 or (value == 0 and math.copysign(1, value) < 0):  # or -0.0
             return Fragment(f"-{self.number(-value).text}", precedence.SIGN)
         if not math.isfinite(value):
             return Fragment(self.target.nan if math.isnan(value) else self.target.infinity)
@@ -261,7 +261,7 @@ class Code:
         return Fragment(f"{atom}**{self._text(exponent, precedence.SIGN)}", precedence.POWER)
 
     def _choice(self, condition: Operand, x: Operand, y: Operand, is_number: bool) -> Fragment:
-        """Return a conditional, an operator or a call; with ``is_number``, a boolean branch of an operator becomes a number."""
+        """Return a conditional as an operator or a call.  With ``is_number``, a boolean branch of an operator becomes a number."""
         template = self.target.where
         if template.startswith("{"):  # an operator, such as ``{c} ? {x} : {y}``; one inside y does not need brackets
             as_text = self._as_number if is_number else self._text

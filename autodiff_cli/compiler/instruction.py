@@ -90,7 +90,7 @@ def undecided() -> NotRecordable:
 
 
 def identity(argument: object) -> object:
-    """Return a key that identifies an argument: 1, 1.0 and True differ, as 0.0 and -0.0 do; an array raises ``NotRecordable``."""
+    """Return a key by which 1, 1.0 and True differ, as 0.0 and -0.0 do.  An argument such as an array is ``NotRecordable``."""
     if type(argument) is Instruction:
         return argument
     try:

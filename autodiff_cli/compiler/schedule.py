@@ -170,7 +170,7 @@ class Schedule:
         self._threads_pay = long_calls >= LONG_SHARE * len(self._calls)
 
     def _register(self, operand: Operand) -> int:
-        """Return the register of an operand, which is numbered on first use; 1 and 1.0, or 0.0 and -0.0, have two."""
+        """Return the register of an operand; the first call numbers it.  1 and 1.0 have two registers, and so have 0.0 and -0.0."""
         operand = resolved(operand)
         key: Hashable = operand if type(operand) is Instruction else (type(operand), repr(operand))
         if key not in self._registers:

@@ -63,7 +63,7 @@ class Tracer(Tensor):
         return apply(self.tape, primitive, arguments)
 
     def applied_several(self, operation: MultiOutput, arguments: Sequence[Any]) -> Sequence[Tensor]:
-        """Return the results of an operation with several results: those of a formula, or views; or raise ``NotRecordable``."""
+        """Return the results of an operation that has several: those of a formula, or else views.  May raise ``NotRecordable``."""
         formula = self.tape.formulas.get(operation.name)
         if formula is not None:
             results: Sequence[Tensor] = formula(*arguments)
@@ -76,7 +76,7 @@ class Tracer(Tensor):
 
 
 def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
-    """Return operands as a tensor: a ``Tracer``; if all are constants, an ordinary tensor with floats of the type of the tape."""
+    """Return operands as a ``Tracer``.  If all are constants, return an ordinary tensor with floats of the type of the tape."""
     if type(operands) is Instruction:
         return _tracer(tape, _in_array(operands), operands.dtype)
     array = operands if isinstance(operands, np.ndarray) else _in_array(operands)
@@ -89,7 +89,7 @@ def as_tensor(tape: Tape, operands: Operands | Operand) -> Tensor:
 
 
 def _tracer(tape: Tape, operands: Operands, dtype: DType) -> Tracer:
-    """Return a tracer without a graph; the constructor of a tensor, which is not called, does not take an array of operands."""
+    """Return a tracer without a graph.  The constructor is not called, because it does not take an array of operands."""
     tracer = Tracer.__new__(Tracer)
     tracer._data = operands
     tracer._requires_grad = False

@@ -102,7 +102,7 @@ class Result(DerivativeResult):
         return entries[1:] if self.command == "grad" and not has_texts else entries
 
     def records(self) -> list[Record]:
-        """Return a record for each tensor (for ``grad``, each gradient), then one for each higher derivative, such as ``d_x_y``."""
+        """Return a record for each tensor or, for ``grad``, each gradient.  Higher derivatives, such as ``d_x_y``, follow."""
         content = self.content()
         if self.command == "grad":
             records = [{"name": f"d_{name}", "value": value} for name, value in content["grad"].items()]
@@ -282,7 +282,7 @@ def grad(
 
 
 def _numbers_by_path(result: Result) -> dict[tuple[str, ...], Any]:
-    """Return the value and the derivatives by their paths, such as ``("hessian", "x", "y")``, without a gradient at order 0."""
+    """Return the value and the derivatives by their paths, such as ``("hessian", "x", "y")``.  Order 0 has no gradient."""
     return {
         ("value",): result.value,
         **{("grad", name): value for name, value in result.grad.items() if result.order},

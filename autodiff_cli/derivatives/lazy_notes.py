@@ -27,7 +27,7 @@ class DerivativeResult(CommandResult):
 
     @property
     def notes(self) -> list[Record]:
-        """The notes on the evaluation, ``{"kind", "span", "message"}``; computed and kept when first read, and empty before."""
+        """The notes on the evaluation, ``{"kind", "span", "message"}``.  They are computed when first read, and then kept."""
         if self.compute_notes is not None:
             compute_notes = self.compute_notes
             self.compute_notes = None  # frees the evaluation

@@ -278,7 +278,7 @@ def _require_scalar(evaluation: Evaluation, command: str) -> None:
 
 
 def _direction_tensors(command: str, evaluation: Evaluation, vector: Mapping[str, Any]) -> list[Tensor]:
-    """Return the direction of ``jvp`` or ``hvp`` as a tensor for each variable, 0 without one; for errors, see ``product``."""
+    """Return the direction of ``jvp`` or ``hvp`` as a tensor for each variable, by default 0.  See ``product`` for errors."""
     if not vector:
         example = setting("vector", f"{next(iter(evaluation.variables))}=1")  # for the first variable
         raise MissingValue(f"{command} needs a vector", hint=f"add {example}")

@@ -165,7 +165,7 @@ def expand(evaluation: Evaluation, order: int) -> Taylor:
 
 
 def _without_avoidable_nan(evaluation: Evaluation, name: str, coefficients: Floats) -> Floats:
-    """Return coefficients of Taylor mode; if one is nan at a finite value, those of nested reverse mode, where these are numbers.
+    """Return coefficients of Taylor mode.  If one is nan at a finite value, numbers of nested reverse mode replace them.
 
     Reverse mode can avoid nan, because it masks the cotangents of the branches that were not selected.
     """

@@ -94,7 +94,7 @@ def _resolved_types(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[DType, ...
 
 
 def _promotion_type(value: object) -> Any:
-    """Return the type of a value, or ``float`` or ``int`` for a Python number, which fits any float type; else ``Unknown``."""
+    """Return the type of a value; for a Python number, ``float`` or ``int``, which fit any float type.  May raise ``Unknown``."""
     if isinstance(value, KernelColumn | np.ndarray | np.generic):
         return value.dtype
     if type(value) in (float, int, bool):

@@ -32,7 +32,7 @@ def _is_private(place: Path) -> bool:
 
 
 def read(key: str) -> bytes | None:
-    """Return the code of a key, and note its use; ``None`` if it is not in the cache, not whole, or could be from another user."""
+    """Return the code of a key, and note its use.  ``None``: it is not in the cache, not whole, or perhaps from another user."""
     with suppress(OSError, RuntimeError):  # Path.home() raises RuntimeError without a home folder
         place = folder()
         if _is_private(place):

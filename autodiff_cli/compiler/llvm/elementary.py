@@ -23,7 +23,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
 
 
 def call(builder: Builder, name: str, operands: Sequence[Value], *constants: float) -> Value | None:
-    """Append a function of vectors, inline or as a call, and return its result; ``None`` if the function is unknown."""
+    """Append a function of vectors, inline or as a call.  Return its result, or ``None`` if the function is unknown."""
     if name == "bell":  # its exponential is shared with that of erfc and ndtr
         return bell(operands[0], *constants)
     if name not in FUNCTIONS or constants:  # no other function has constants

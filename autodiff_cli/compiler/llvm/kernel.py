@@ -79,7 +79,7 @@ def _kind(instruction: Instruction) -> str:
 
 
 def _append_instruction(builder: Builder, instruction: Instruction, known: Mapping[Instruction, KernelColumn]) -> KernelColumn:
-    """Append an instruction of a program: an elementary function, or what its forward function describes, else ``Unknown``."""
+    """Append an instruction: an elementary function, or what its forward function describes.  May raise ``Unknown``."""
     primitive, dtype = instruction.primitive, instruction.dtype
     assert primitive is not None
     argument = known[computing(instruction.operands)[0]].value if len(instruction.operands) == 1 else None

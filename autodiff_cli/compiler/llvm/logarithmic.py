@@ -56,7 +56,7 @@ def _at_edges(x: Value, logarithm: Value) -> Value:
 
 
 def log(x: Value, rest: Value | None = None) -> Value:
-    """Return k*log(2) + log(1 + f), the logarithm of x, or of x + rest for a small rest, at most 0.63 ulp from the exact value."""
+    """Return log(x + rest) as k*log(2) + log(1 + f), at most 0.63 ulp from the exact value.  The rest is small, by default 0."""
     k, f = _split(x)
     part = _log_of_sum(f) if rest is None else _log_of_sum(f).with_rest(rest / x)
     total = fast_sum(k * _LN2[0], part.high)

@@ -62,7 +62,7 @@ def _cosine(r: Pair) -> Pair:
 
 
 def _sine_and_cosine(x: Value) -> list[Value]:
-    """Return sin(x) and cos(x): for an odd n, those of r change places; the second bit of n, or of n + 1, changes the sign."""
+    """Return sin(x) and cos(x).  For odd n, those of r change places; the second bit of n or (cos) n + 1 changes the sign."""
     builder = x.builder
     n, r = _reduced(x)
     sine, cosine = _sine(r).rounded, _cosine(r).rounded

@@ -106,7 +106,7 @@ def _has_one_row_a_line(data: bytes, delimiter: str) -> bool:
 
 
 def _group_cuts(counts: list[int], most: int) -> Cuts:
-    """Return where a Parquet file is cut, given the rows of each group: a part has at most ``most`` rows, or is one group."""
+    """Return where a Parquet file is cut, given the rows of each group.  A part has at most ``most`` rows, or is one group."""
     cuts = [(0, 1)]
     first = row = 1  # the numbers of the first row of the current partition, and of the next group
     for i, count in enumerate(counts):

@@ -60,7 +60,7 @@ def connected(address: str, workers: int, tell: Tell) -> Iterator[Callable[..., 
 
 
 def _client(address: str, where: str) -> Client:
-    """Connect to a scheduler, named ``where`` in messages; an invalid address is a ``UsageError``, silence a ``ClusterError``."""
+    """Connect to a scheduler, ``where`` in messages.  An invalid address is a ``UsageError``, silence a ``ClusterError``."""
     from distributed import Client
 
     try:

@@ -59,7 +59,7 @@ class ArrowReader(Reader):
             self.columns = tuple(self.schema.names)
 
     def _opened_by_path(self, file: IO[bytes]) -> Any:
-        """Return a file on disk as opened by Arrow, which reads it faster, and close it; return another file unchanged."""
+        """Close a file on disk and return it as opened by Arrow, which reads it faster.  Return another file unchanged."""
         path = getattr(file, "name", None)
         if not isinstance(path, str) or not os.path.isfile(path):
             return file
@@ -75,7 +75,7 @@ class ArrowReader(Reader):
         return opened
 
     def _ipc(self, file: IO[bytes]) -> Any:
-        """Return pyarrow's reader of an Arrow IPC file, or a stream, as the first bytes show; ``OSError`` for old Feather files."""
+        """Return pyarrow's reader of an Arrow IPC file or stream, by its first bytes.  An old Feather file is an ``OSError``."""
         ipc = self._arrow.ipc
         if file.seekable():
             begins = file.read(len(b"ARROW1"))
@@ -158,7 +158,7 @@ class ArrowReader(Reader):
         return bad.applied_to(Block(batch.num_rows, numbers, columns, raw=None, where=bad.where, lines=lines, texts=texts))
 
     def _column(self, batch: RecordBatch, name: str) -> ArrowArray:
-        """Return a column, or a field inside a column; a field of a null is null, and that of another type is a ``DataError``."""
+        """Return a column or a field inside a column.  A field of a null is null.  An unknown field is a ``DataError``."""
         top, fields = field_of(name, self.columns)
         column = batch.column(top)
         for field in fields:

@@ -84,7 +84,7 @@ class DelimitedReader(TextReader):
         self.columns = tuple(self._header() if source.columns is None else source.columns)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield chunks of whole lines, without those that the dialect skips; comments become empty lines, so that numbers stay."""
+        """Yield chunks of whole lines, without those that the dialect skips.  Comments become empty lines, which are counted."""
         sign = self._dialect.comment.encode()
         comments = re.compile(rb"^%b[^\n]*" % re.escape(sign), re.MULTILINE) if sign else None
         to_skip = self._dialect.skip_lines if self.line == 1 else 0  # a later part of a file does not contain them
@@ -193,7 +193,7 @@ class DelimitedReader(TextReader):
         return read_cells(data, lines_in(data), self.delimiter, self._dialect.decimal, len(self.columns), numbers, texts)
 
     def _as_block(self, rows: _Rows | _ReadRows, raw: list[str] | bytes | None, request: ReadRequest, bad: BadRows) -> Block:
-        """Return rows as a block, with wrong cells recorded in ``bad``; ``raw`` is their text, or ``None`` if it is not copied."""
+        """Return rows as a block, and record wrong cells in ``bad``.  ``raw`` is their text, or ``None`` if it is not copied."""
         place = {name: i for i, name in enumerate(self.columns)}
         numbers: dict[str, Floats] = {}
         empty: dict[str, list[int]] = {}  # the positions of empty cells, which a copied column of numbers masks
@@ -240,7 +240,7 @@ class DelimitedReader(TextReader):
 
 
 def numbers_in(cells: list[str], decimal: str) -> tuple[Floats, list[int]]:
-    """Convert cells to float64, with 1 and 0 for true and false; return them, and the positions of invalid cells, which are nan.
+    """Convert cells to float64, and return them with the positions of invalid cells, which are nan; true and false are 1 and 0.
 
     ``decimal`` is the decimal separator; Python reads numbers with a point.
     """

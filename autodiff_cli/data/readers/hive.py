@@ -100,7 +100,7 @@ class HiveReader:
         return {name: pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), rows) for name, (value, kind) in values.items()}
 
     def _with_numbers(self, block: Block, request: ReadRequest) -> Block:
-        """Return a block with the numbers of partition columns; for a null or a text, the number is nan, and all rows are bad."""
+        """Return a block with the numbers of partition columns.  A null or a text gives nan, and makes all rows bad."""
         numbers, bad = dict(block.numbers), BadRows(block.where, request.on_error, request.finite)
         for name in [name for name in request.numbers if name in self._values]:
             value = self._values[name].value

@@ -87,7 +87,7 @@ class TextReader(Reader):
                 yield data[:end]
 
     def _first_line(self) -> str | None:
-        """Skip blank lines, and return the first other line, which remains to be read; ``None`` if there is none."""
+        """Skip blank lines, and return the first other line or ``None``.  The line remains to be read."""
         for chunk in self._chunks:
             blank_size = len(chunk) - len(chunk.lstrip())  # blank lines, and perhaps the indentation of the first other line
             start = chunk.rfind(b"\n", 0, blank_size) + 1
@@ -146,7 +146,7 @@ def lines_in(data: bytes) -> int:
 
 
 def decoded(data: bytes, name: str, line: int) -> str:
-    """Decode bytes of the file ``name``, from a ``line`` on; raise ``DataError``, which names both, if they are not UTF-8."""
+    """Decode bytes of the file ``name`` that begin at a ``line``.  If they are not UTF-8, a ``DataError`` names both."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -39,7 +39,7 @@ class NdjsonReader(TextReader):
         self._known = frozenset(self.columns)
 
     def _first_keys(self) -> list[str]:
-        """Return the keys of the first object, which remains to be read; ``DataError`` without one, or if a key is not Unicode."""
+        """Return the keys of the first object, which remains to be read.  Without one, or for invalid Unicode: ``DataError``."""
         line = self._first_line()
         if line is None:
             raise DataError(f"{self.name} is empty", hint=_EXAMPLE)

@@ -7,7 +7,7 @@ from autodiff_cli.lazy import named
 
 
 def writer(style: OutputStyle) -> Writer:
-    """Return the writer of the format of a style; for ``style.total``, a writer of totals, which passes its rows to the former.
+    """Return the writer of the format of a style.  For ``style.total``, this is inside a writer of totals, which calls it.
 
     If the format needs a package that is not installed, ``MissingPackage`` is raised.
     """

@@ -21,7 +21,7 @@ _DType = np.dtype[Any]
 
 
 def as_array(column: Column, name: str, lines: Sequence[int]) -> Array:
-    """Convert a column to a NumPy array of numbers; a NumPy array, which may contain text, is returned unchanged.
+    """Convert a column to a NumPy array of numbers.  A NumPy array is returned unchanged, even one of text.
 
     Values of a list or an Arrow array that are not numbers raise ``DataError``, which names the column and one of ``lines``.
     """
