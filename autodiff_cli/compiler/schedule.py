@@ -157,7 +157,7 @@ class Schedule:
         self._inputs = list(map(self._register, parts.columns))
         written: set[Operand] = set()  # results that are computed directly in an output array
         self._outputs: list[tuple[int, int]] = []  # the registers that are output arrays, and the numbers of these arrays
-        self._copies: list[tuple[int, int]] = []  # the registers that are copied into output arrays
+        self._copies: list[tuple[int, int]] = []  # the registers that are copied into output arrays, and their numbers
         rows = set(parts.rows)
         for i, result in enumerate(map(resolved, results)):
             if result in rows and result not in written:

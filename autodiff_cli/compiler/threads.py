@@ -25,7 +25,7 @@ def processors() -> int:
 
 
 def in_threads(work: Callable[[], None], workers: int) -> None:
-    """Call a function once in each of several threads, one of them this one, and return when all calls have ended."""
+    """Call a function once in each of several threads, one of them this one; return, or raise, when all calls have ended."""
     if workers <= 1:
         work()
         return

@@ -158,14 +158,14 @@ def evaluate(
         dtype: ``float64`` or ``float32``.
         gradient: the gradient that starts the backward pass, required if the output is not a scalar.
         retain_grad: the names of tensors whose gradients are retained, or ``["all"]``.
-        backward: the number of backward passes; more than one requires ``retain_graph``.
+        backward: the number of backward passes, by default one if there are variables; more require ``retain_graph``.
         retain_graph: whether to keep the graph after the backward pass.
         zero_grad: whether to zero the gradients of the variables between backward passes.
         no_grad: whether to evaluate without recording a graph.
         create_graph: whether to record the backward pass, so that gradients have a ``grad_fn``.
         inputs: the names of the tensors whose ``.grad`` is accumulated; by default, all leaves.
         hooks: hooks such as ``"y=2*grad"``, each of which replaces the gradient of a tensor.
-        strict: whether to raise an error if a value or derivative is not finite.
+        strict: whether to raise ``NotFiniteError`` if a value or derivative is not finite.
         verify: whether to recompute all numbers with 50 digits and count the correct digits.
         digits: the number of digits to which the numbers are computed; ``None`` for floats.
         command: the command that produces the result, ``eval`` or ``grad``.
@@ -179,7 +179,7 @@ def evaluate(
     result = Result(command, expression, dtype, order)
     result.value = evaluation.output._data
     result.shapes = {name: leaf.shape for name, leaf in evaluation.variables.items()}
-    first_notes = evaluation.notes()
+    first_notes = evaluation.notes()  # those of the evaluation itself
     with np.errstate(all="ignore"):
         if order > 1 and evaluation.variables and not no_grad:  # before the backward pass, which frees the graph
             _add_higher_orders(evaluation, result)
@@ -190,7 +190,7 @@ def evaluate(
         _retain_gradients(evaluation, retain_grad)
         for text in hooks:
             _register_hook(evaluation, text)
-        if passes is not None or (evaluation.differentiable and evaluation.variables):
+        if passes is not None or (evaluation.differentiable and evaluation.variables):  # with None, only if possible
             check_bytes(held())  # the gradients need as much memory as the tensors
             leaves = None if inputs is None else [evaluation.find(name, "inputs") for name in inputs]
             _run_backward(evaluation, 1 if passes is None else passes, retain_graph, zero_grad, create_graph, leaves)

@@ -63,7 +63,7 @@ def write(key: str, code: bytes) -> None:
 
 
 def _trim(place: Path) -> None:
-    """Remove the files that were not used for the longest time, so that ``KEPT`` files stay."""
+    """Remove the files that were not used for the longest time, if there are more than ``KEPT``."""
     files = list(place.iterdir())
     if len(files) > KEPT:
         oldest = sorted(files, key=lambda file: file.stat().st_mtime)

@@ -33,7 +33,7 @@ class LoadedKernel:
         self._call = _KERNEL(loaded["kernel"])
 
     def run(self, columns: Sequence[Array], scalars: Sequence[Array], results: Sequence[Array]) -> None:
-        """Compute all rows of the results from contiguous arrays; see ``kernel.kernel``."""
+        """Compute the results, arrays that are overwritten, from contiguous arrays; see ``kernel.kernel``."""
         rows = len(results[0])
         rest = rows % self._width
         whole = rows - rest  # the number of rows of whole groups
