@@ -52,7 +52,7 @@ def fit_problem(
     sigma_x: Iterable[str] | Mapping[str, str | float] = (),
     where: str | None = None,
 ) -> FitProblem:
-    """Return the problem that the arguments of ``fit`` describe, with the columns that it needs; see there for the arguments."""
+    """Return the problem that the arguments of ``fit`` describe, with the columns that it needs; see there, for errors too."""
     if sigma is not None and weights is not None:
         message = f"{setting('sigma')} and {setting('weights')} exclude each other"
         raise UsageError(message, hint=f"{setting('sigma')} takes known standard deviations, {setting('weights')} relative weights")
@@ -70,7 +70,7 @@ def fit_problem(
         model = statements.program(statements.equations[0].residual)
         _check_constants(model, columns, lets, condition, source)
         parameters = _parameters(model, expression, columns, constants, {*starts, *ranges})
-        searched = {name: ranges.get(name) for name in parameters if name not in starts}
+        searched = {name: ranges.get(name) for name in parameters if name not in starts}  # ``None``: not mentioned
         spreads = _spreads_of_columns(sigma_x, columns, spread)
         used = [name for name in names_in(model, *(parse(text) for text in (spread, *spreads.values()) if text)) if name in columns]
         if not used:
@@ -130,7 +130,7 @@ def _check_constants(
 def _parameters(
     model: Syntax, expression: str, columns: Collection[str], constants: Collection[str], starts: Collection[str]
 ) -> list[str]:
-    """Return the names that are neither columns nor constants, in order of occurrence; names with a start hide constants."""
+    """Return the names that are neither columns nor constants, in order; ``starts`` hide constants; a Python module is an error."""
     names = {*columns, *starts}
     result = free_names(model, {*constants}, names)
     check_no_module(result, expression, names)
@@ -138,7 +138,7 @@ def _parameters(
 
 
 def _no_column(source: Source, parameters: Sequence[str], occurring: Collection[str]) -> UsageError:
-    """Return the error for a model, in which these names occur, without a name of a column."""
+    """Return the error for a model without a name of a column; all names in it, ``occurring``, may be columns of another format."""
     from autodiff_cli.data.mapping import other_format
     from autodiff_cli.data.selection import column_list
 
@@ -199,7 +199,7 @@ def _check_meaning(
     known = ", ".join(source.names)
     for name in unmentioned:
         hint = suggestion(name, source.names)
-        if hint or (left.kind == "name" and names_in(left) == [name]):
+        if hint or (left.kind == "name" and names_in(left) == [name]):  # a similar name, or the whole left side
             message = f"'{name}' is neither a column of {source.name} nor given a start"
             raise MissingValue(message, hint=hint or f"the columns: {known}")
     if unmentioned and right is not None and len(parameters) > 1 and not {*names_in(statements.program(right))} & {*columns}:

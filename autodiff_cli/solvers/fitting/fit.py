@@ -122,7 +122,7 @@ def fit(
 
 
 def _check_shared(problem: FitProblem, shared: tuple[str, ...]) -> None:
-    """Raise an error if there are parameters to share, and the rows are not in groups that can share them."""
+    """Raise an error if ``shared`` parameters have no groups, are not fitted, are all parameters, or have a robust loss."""
     if not shared:
         return
     if problem.data.groups is None:
@@ -137,7 +137,7 @@ def _check_shared(problem: FitProblem, shared: tuple[str, ...]) -> None:
 
 
 def _refuse_with_groups(**settings: object) -> None:
-    """Raise an error if one of these settings, which a fit of groups does not have, is used; they are values by name."""
+    """Raise an error if one of these settings, given as values by name, is used (not empty or false): groups do not have them."""
     for name, value in settings.items():
         if value:
             raise UsageError(f"{setting(name)} and {setting('by')} exclude each other", hint="fit the rows of one group")
@@ -151,6 +151,7 @@ def solve(problem: FitProblem, level: float, trace: bool = False) -> Fit:
     records: list[Record] = []
 
     def record(kind: str, point: list[float], value: float, length: float, damping: float) -> None:
+        """Append a step to the records; see ``Minimizer`` for the arguments."""
         parameters = dict(zip(problem.unknowns, point, strict=True))
         step = {"objective": value, "length": length, "damping": damping, "done": kind}
         records.append({"step": len(records), **parameters, **step})
@@ -183,8 +184,8 @@ def _first_point(problem: FitProblem, most_steps: int) -> Vector:
 def _minimum(problem: FitProblem, most_steps: int, watch: Watch | None) -> Minimization:
     """Return the minimum of a problem; ``watch`` is called with each step.
 
-    If columns have errors, there are often several minima: the smaller of two is returned, which are reached from the start and
-    from the minimum without these errors.
+    If columns have errors, there are often several minima: of those that are reached from the start and from the minimum without
+    these errors, the smaller one is returned.
     """
     first = Minimizer(problem.objective, _first_point(problem, most_steps)[None], problem.box, most_steps, watch).run()
     if not problem.errors:

@@ -33,7 +33,7 @@ class GroupRows:
     def __init__(self, problem: FitProblem, least: int) -> None:
         groups = problem.data.groups
         assert groups is not None
-        present, self.sizes = np.unique(groups.codes, return_counts=True)
+        present, self.sizes = np.unique(groups.codes, return_counts=True)  # no group of ``sizes`` is empty
         self.labels = [groups.labels[i] for i in present.tolist()]
         self._order = np.argsort(groups.codes, kind="stable")  # the row numbers, group by group
         is_long = self.sizes >= least
@@ -65,4 +65,5 @@ def shared_objective(problem: FitProblem) -> Reduced:
     shared_columns = {name: np.zeros(of_all_parameters.rows) for name in problem.shared}  # to be set at each point
     of_own_parameters = problem.model.retraced(own, {**columns, **shared_columns})
     start = np.tile([problem.start[name] for name in own], (len(rows.numbers), 1))
-    return Reduced(of_all_parameters, of_own_parameters, rows.batch.sizes, start, problem.bounds_as_box(own), rows.batch.scale)
+    box = problem.bounds_as_box(own)
+    return Reduced(of_all_parameters, of_own_parameters, rows.batch.sizes, start, box, scale=rows.batch.scale)

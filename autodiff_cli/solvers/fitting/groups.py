@@ -64,7 +64,7 @@ class GroupFit(Solution):
         super().__init__(expression=problem.expression)
         assert problem.data.groups is not None
         for name in problem.start:
-            is_error_of_other = name.removeprefix("u_") in {*problem.start} - {name}
+            is_error_of_other = name.removeprefix("u_") in {*problem.start} - {name}  # ``u_b`` beside ``b``
             if name in STATISTICS or is_error_of_other:
                 raise UsageError(f"the parameter '{name}' has the name of a column of the output", hint="rename the parameter")
         self.problem, self.by, self.labels, self.level = problem, problem.data.groups.name, labels, level
@@ -158,14 +158,14 @@ def _judge_groups(result: GroupFit, rows: GroupRows, verdicts: Array, forgiving:
 
 
 def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[engine.Minimization, engine.Optimality]:
-    """Return the minima of all groups from the start, or from the solution of a neighbour if that is smaller."""
+    """Return the minima of all groups from the start, or from the solution of a group beside it if that is smaller."""
     end, facts = _minima(batch, np.tile(problem.first, (len(batch.sizes), 1)), problem)
     solved = np.flatnonzero(facts.is_minimum)
     if len(solved) == 0 or len(batch.sizes) == 1:
         return end, facts
-    place = np.searchsorted(solved, np.arange(len(batch.sizes)))  # of the solved group at or after each group
-    nearest = np.where(place > 0, solved[place - 1], solved[0])
-    second_end, second_facts = _minima(batch, end.point[nearest], problem)
+    place = np.searchsorted(solved, np.arange(len(batch.sizes)))  # of the first solved group that is not before each group
+    beside = np.where(place > 0, solved[place - 1], solved[0])  # the last one before it, if any
+    second_end, second_facts = _minima(batch, end.point[beside], problem)
     with np.errstate(all="ignore"):
         smaller = second_end.value < end.value * (1 - engine.SAME)
     better = second_facts.is_minimum & (~facts.is_minimum | smaller)  # by group, the first axis of every array
@@ -180,7 +180,7 @@ def _best_minima(batch: SumOfSquares, problem: FitProblem) -> tuple[engine.Minim
 def _minima(batch: SumOfSquares, start: Matrix, problem: FitProblem) -> tuple[engine.Minimization, engine.Optimality]:
     """Return the minima of all groups from their starts, of shape (G, n); threads compute parts of about ``CHUNK`` rows."""
     ends = np.cumsum(batch.sizes)
-    cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))
+    cuts = np.unique(np.searchsorted(ends, np.arange(CHUNK, ends[-1], CHUNK)))  # the groups at which a part begins
     parts = [part for part in np.split(np.arange(len(ends)), cuts) if len(part)]
 
     def minima_of_part(groups: Indices) -> tuple[engine.Minimization, engine.Optimality]:
@@ -211,7 +211,7 @@ def _verdicts(end: engine.Minimization, facts: engine.Optimality) -> Array:
 
 
 def _failure(problem: FitProblem, rows: GroupRows, group: int, verdict: str) -> str:
-    """Return why a group has no fit; the message for a point that is not finite names the row and the operation."""
+    """Return why a group has no fit; if the model is not finite at the start, the message names the row and the operation."""
     if verdict == "too_few_rows":
         return f"{plural(int(rows.sizes[group]), 'row')} for {plural(len(problem.free), 'parameter')}"
     if verdict == "not_finite":

@@ -66,13 +66,13 @@ class Model:
         self.reason: str | None = None
         self.constants = dict(constants or {})
         self._leaves = new_leaves(self.constants, np.dtype(np.float64), ())
-        self._programs: dict[str, Compiled] = {}
+        self._programs: dict[str, Compiled] = {}  # by kind, see ``blocks``
         shapes: dict[str, tuple[int, ...]] = {name: () for name in (*self.parameters, *self.columns)}
         try:
             by, results = trace_elements(source, [tree], shapes, self._leaves, "float64")
         except (NotRecordable, LimitError) as error:
             self.reason = error.message
-            return
+            return  # without the operands of a tape
         if len(results) != 1:
             message = f"expected one number for each row, but the model has {len(results)}"
             raise ShapeError(message, span=tree.span, source=source, hint="sum it, or take one of its elements")
@@ -123,7 +123,7 @@ class Model:
             yield rows, out
 
     def _along_row_by_row(self, p: Vector, direction: Vector) -> Iterator[Rows]:
-        """Yield the results of ``along``, see ``blocks``, from all second derivatives."""
+        """Yield the results of ``along``, see ``blocks``, of a model that is not traced, from all its second derivatives."""
         n = len(self.parameters)
         i, j = np.tril_indices(n)
         counts = np.where(i == j, 1.0, 2.0)[:, None]  # an element below the diagonal stands for two of the matrix

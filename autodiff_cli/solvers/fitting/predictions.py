@@ -91,7 +91,7 @@ def predict_with_bands(fit: Fit, where: Data) -> Prediction:
 
 
 def _sides(problem: FitProblem, name: str) -> tuple[Syntax, Syntax, list[str]]:
-    """Return the sides of the equation of a model, and the columns of the right side; ``name`` is the setting that needs them."""
+    """Return the sides of the equation of a model, and the columns of the right side; no equation is an error of a setting."""
     equation = problem.statements.equations[0]
     if equation.right is None:
         hint = "write the model as y = EXPRESSION"
@@ -133,7 +133,7 @@ DIGITS = 6
 
 
 def drawing(fit: Fit) -> FittedPlot:
-    """Return the plot of a fit of an equation: over the column of its right side, or over predicted values if it has several."""
+    """Return the plot of a fit of an equation: over the column of its right side, or over predicted values unless it has one."""
     problem = fit.problem
     left, right, needed = _sides(problem, "plot")
     observed, predicted = (problem.as_model(side).values(fit.point) for side in (left, right))
@@ -173,19 +173,18 @@ def derived_quantity(fit: Fit, text: str) -> Record:
         NotSolved: if a value or a derivative is not finite.
     """
     problem, n = fit.problem, len(fit.point)
-    (values,), (errors,) = derived_in_groups(problem, text, fit.point[None], fit.matrix[None])
+    (value,), (error,) = derived_in_groups(problem, text, fit.point[None], fit.matrix[None])
     (results,) = (block[:, 0] for _, block in _quantity(problem, text, 1).blocks("second", fit.point))
     slopes_and_value, second = results[: n + 1], results[n + 1 :]
     if not np.isfinite(slopes_and_value).all():
         raise NotSolved(f"{setting('derive')}: '{text}' or its derivative is not finite at the solution")
-    error = float(errors)
     is_linear = None
     if np.isfinite(error):
-        lower = np.zeros((n, n))
+        lower = np.zeros((n, n))  # the lower triangle of the Hessian matrix
         lower[np.tril_indices(n)] = second
         shift = 0.5 * float(np.sum((lower + np.tril(lower, -1).T) * fit.matrix))
         is_linear = bool(abs(shift) <= EQUALS_FIRST_ORDER * error)
-    return {"expression": text, **fit.estimate(float(values), error), "linear": is_linear}
+    return {"expression": text, **fit.estimate(float(value), float(error)), "linear": is_linear}
 
 
 def derived_in_groups(problem: FitProblem, text: str, points: Matrix, matrices: Stack) -> tuple[Vector, Vector]:
@@ -213,11 +212,11 @@ def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
     known = {*constants, *problem.free}
     tree = parse(text)
     program = Syntax("start", [*_usable(problem.statements.definitions, known), *tree.children], "", tree.span)
-    for name, span in free_names(program, known).items():
+    for name, span in free_names(program, known).items():  # the first one is an error
         hint = suggestion(name, problem.free) or f"the parameters: {', '.join(problem.free)}"
         raise UnknownName(f"{setting('derive')}: '{name}' is not a parameter", span=span, source=text, hint=hint)
     try:
-        return Model(text, program, problem.free, {"group:": np.zeros(groups)}, constants)
+        return Model(text, program, problem.free, {"group:": np.zeros(groups)}, constants)  # a column for the number of rows
     except ShapeError as error:
         hint = f"give {setting('derive')} one expression for each number"
         count = error.message.rpartition(" ")[2]  # the last word of the message of ``Model``
@@ -225,7 +224,7 @@ def _quantity(problem: FitProblem, text: str, groups: int) -> Model:
 
 
 def _usable(definitions: Iterable[Syntax], known: set[str]) -> list[Syntax]:
-    """Return the definitions of the model that depend only on known names, not on columns."""
+    """Return the definitions that depend only on known names, and on such definitions before them, not on columns."""
     result: list[Syntax] = []
     for definition in definitions:
         program = Syntax("start", [*result, definition], "", definition.span)
@@ -245,14 +244,14 @@ NOT_KNOWN = 1e3
 
 
 def profiles(fit: Fit) -> dict[str, Ends]:
-    """Return the profile interval of each free parameter with a standard error; ``None`` for an open end; not for robust losses."""
+    """Return the profile intervals of free parameters with a standard error; an open end is ``None``, a robust loss an error."""
     if not fit.problem.loss.plain:
         message = f"{setting('profile')} needs a sum of squares, not a robust loss"
         raise UsageError(message, hint=f"leave out {setting('profile')} or {setting('loss')}")
     result = {}
     for i, name in enumerate(fit.problem.free):
         if np.isfinite(fit.errors[name]) and fit.errors[name] > 0:
-            result[name] = (_Profile(fit, i).end(-1.0), _Profile(fit, i).end(1.0))
+            result[name] = (_Profile(fit, i).end(-1.0), _Profile(fit, i).end(1.0))  # each starts from the best point
     return result
 
 
@@ -271,7 +270,7 @@ class _Profile:
         self._nearest = fit.point
 
     def end(self, side: float) -> float | None:
-        """Return the value on a side, -1 or 1, at which tau is k, by Brent's method; ``None`` if the end is open."""
+        """Return the value on a side, -1 or 1, at which tau is k, by Brent's method; ``None`` if it is open or tau jumps there."""
         best = float(self._fit.point[self._i])
         limit = float((self._box.upper if side > 0 else self._box.lower)[self._i])  # the bound of the parameter
         nearer_to_best = min if side > 0 else max
@@ -296,7 +295,7 @@ class _Profile:
         return math.sqrt(max(squared, 0.0)) - self._fit.k
 
     def _start(self, value: float) -> Vector:
-        """Return a start at a value of the parameter: the minimum of the linear model; if it is not finite, the last minimum."""
+        """Return a start at a value of the parameter: the minimum of the linear model; if not finite there, the last minimum."""
         i, column = self._i, self._fit.matrix[:, self._i]
         start = self._nearest + np.nan_to_num(column / column[i]) * (value - self._nearest[i])
         start[i] = value

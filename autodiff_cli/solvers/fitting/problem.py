@@ -190,7 +190,7 @@ class FitProblem:
                     raise self._not_finite_error(rows.start + row, start, kind, slopes)
 
     def _not_finite_error(self, row: int, point: Vector, kind: str, slopes: Sequence[tuple[str, float]]) -> NotSolved:
-        """Return the error for a row whose residual or derivatives (``slopes``) are not finite; a note may give the reason."""
+        """Return the error for a row whose residual or derivatives (``slopes``), as ``kind`` says, are not finite at the start."""
         from autodiff_cli.notes import notes_on
 
         notes = notes_on(self.model.evaluation(row, point), slopes, 1)

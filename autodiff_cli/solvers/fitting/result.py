@@ -83,7 +83,7 @@ class Fit(Solution):
         return by_names(names, known), by_names(names, correlation)
 
     def _parameter_record(self, name: str) -> Record:
-        """Return the record of a parameter: its estimate, its start, whether it is fixed, and the bound that holds it, if any."""
+        """Return the record of a parameter: estimate, start, whether it is fixed, and the bound that holds it or ``None``."""
         problem, value, bound = self.problem, self.values[name], None
         if name in problem.unknowns and not self.optimality.free[0][problem.unknowns.index(name)]:
             bound = "lower" if value <= problem.bounds[name][0] else "upper"
@@ -163,7 +163,8 @@ class Fit(Solution):
 def _refined_facts(problem: FitProblem, point: Vector) -> tuple[Vector, Optimality]:
     """Return a solution with the facts about it; if residuals are close to rounding errors, it is refined with many digits."""
     facts = optimality(problem.objective, point[None], problem.box, PATTERNS if problem.data.rows <= SHORT else 1)
-    if not len(facts.null) and statistics.noisy(problem, float(facts.quadratic.value[0])):
+    has_all_directions = not len(facts.null)  # the data determine every parameter
+    if has_all_directions and statistics.noisy(problem, float(facts.quadratic.value[0])):
         refined = statistics.refined_solution(problem, point, facts.free[0])
         if refined is not None:
             refined_point, linear = refined
@@ -225,7 +226,7 @@ def judge(result: Fit, exhausted: bool, most_steps: int) -> None:
 
 
 def _advice_if_singular(problem: FitProblem) -> str:
-    """Return what to do if the data do not determine all parameters at the solution, but maybe at the start or where all are 1."""
+    """Return what to do if the data do not determine all parameters here; maybe they do at the start, or where all are 1."""
     others = (problem.first, problem.box.inside(np.ones_like(problem.first)))
     if any(_all_determined(problem.objective, other) for other in others):
         start = f"choose other starting values with {setting('at')}, or rewrite the model"
@@ -241,7 +242,7 @@ def _growing_parameters(result: Fit) -> list[str]:
 
 
 def _outliers(problem: FitProblem, point: Vector, unit: float | None) -> list[Record]:
-    """Return the ``OUTLIERS`` largest weighted residuals in terms of their standard deviation ``unit``; none if not known."""
+    """Return the ``OUTLIERS`` largest weighted residuals in terms of their standard deviation ``unit``; none if 0 or not known."""
     residuals = problem.objective.residuals(point[None])
     if not unit or not np.isfinite(residuals).all():
         return []
@@ -306,4 +307,4 @@ def _is_same_after(objective: SumOfSquares, point: Vector, moves: dict[int, floa
     for i, value in moves.items():
         target[0, i] = value
     before, after = (float(objective.value(parameters)[0]) for parameters in (point[None], target))
-    return bool(abs(after - before) <= SAME * abs(before)) if before else after == 0
+    return bool(abs(after - before) <= SAME * abs(before)) if before else after == 0  # nothing is relative to 0

@@ -65,7 +65,7 @@ def with_starts(problem: FitProblem) -> FitProblem:
 
 
 def _no_start(problem: FitProblem, names: list[str], points: list[Vector]) -> NotSolved:
-    """Return the error that the model is not finite at any of the points; raise that of ``FitProblem.check`` if there is one."""
+    """Return the error that the model is not finite at any of the points; for one point, raise that of ``FitProblem.check``."""
     if len(points) == 1:  # that error names the row and the operation
         replace(problem, start={**problem.start, **dict(zip(problem.free, points[0].tolist(), strict=True))}).check()
     message = f"no start for {listed(names)}: the model is not finite at any of the {len(points)} points that were tried"
@@ -106,7 +106,7 @@ def _trial_value(interval: Interval | None, spans: list[Interval], u: float, v: 
 
 
 def _linear_parameters(problem: FitProblem, names: list[str]) -> Mask:
-    """Return a set of the named parameters without a range in which, together, the model is linear."""
+    """Return which of the named parameters without a range are in a set, chosen greedily, in which the model is linear."""
     zero = problem.model.zero_second_derivatives()
     result = np.zeros(len(problem.free), bool)
     for i, name in enumerate(problem.free):
@@ -138,7 +138,7 @@ def _van_der_corput(k: int, base: int) -> float:
 
 
 def _placed(u: float, interval: Interval | None, reach: float) -> float:
-    """Return the number at a fraction of an interval; ``None`` stands for all signs and magnitudes, with infinite ends.
+    """Return the number at a fraction u of an interval; ``None`` stands for all signs and magnitudes, with infinite ends.
 
     Towards an infinite end, the distances from the other end, or from 0, are 10**-reach to 10**reach.
     """

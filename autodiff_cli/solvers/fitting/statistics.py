@@ -40,7 +40,8 @@ def covariances(objective: SumOfSquares, point: Matrix, facts: Optimality, absol
     plain, identity = objective.loss.plain, np.eye(point.shape[1])
     rows = objective.rows(point)
     dof = rows - facts.free.sum(1)
-    known = facts.free & (facts.is_minimum & ((dof > 0) | (absolute and plain)))[:, None]
+    has_variance = (dof > 0) | (absolute and plain)  # estimated from residuals, or known
+    known = facts.free & (facts.is_minimum & has_variance)[:, None]
     known_pairs = known[:, :, None] & known[:, None, :]
     if plain:
         inverse = np.linalg.inv(np.where(known.any(1)[:, None, None], facts.linear.factor, identity))
@@ -66,8 +67,8 @@ def residual_squares(objective: SumOfSquares, point: Matrix, facts: Optimality) 
 
 
 def quantile(level: float, dof: int, absolute: bool) -> float:
-    """Return the factor of a standard error in an interval: of Student's t distribution, or of the normal one if ``absolute``."""
-    upper = (1 + level) / 2
+    """Return the factor of a standard error in an interval: of Student's t, or of the normal distribution if ``absolute``."""
+    upper = (1 + level) / 2  # without degrees of freedom there are no standard errors, and this factor is not used
     return float(from_scipy("ndtri")(upper) if absolute or dof <= 0 else from_scipy("stdtrit")(dof, upper))
 
 
@@ -104,10 +105,10 @@ def residual_statistics(problem: FitProblem, point: Vector, facts: Optimality) -
 
 def _deviance(problem: FitProblem, rss: float) -> float:
     """Return -2 log L for normal errors of known variance, or of the most likely one; nan for a robust loss."""
-    rows = problem.data.rows
-    logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0
     if not problem.loss.plain:
         return math.nan
+    rows = problem.data.rows
+    logs = float(np.sum(np.log(problem.scale))) if problem.scale is not None else 0.0  # of 1/sigma
     if problem.absolute:
         return rss + rows * math.log(2 * math.pi) - 2 * logs
     with np.errstate(all="ignore"):
@@ -115,7 +116,7 @@ def _deviance(problem: FitProblem, rss: float) -> float:
 
 
 def _total_squares(problem: FitProblem) -> float | None:
-    """Return the weighted sum of squares of the left side about its mean; ``None`` if it depends on unknowns."""
+    """Return the weighted sum of squares of the left side about its mean; ``None`` without one, or if it depends on unknowns."""
     y = problem.response
     if y is None:
         return None
@@ -201,7 +202,7 @@ NOISE = 1e-8
 
 
 def noisy(problem: FitProblem, value: float) -> bool:
-    """Return whether rounding errors are visible in residuals, half the sum of whose squares is ``value``; False if not known."""
+    """Return whether rounding of the left side is visible in residuals (``value``: half the sum of squares); False if unknown."""
     y = problem.response
     if y is None:
         return False
@@ -213,7 +214,8 @@ def refined_solution(problem: FitProblem, point: Vector, free: Mask) -> tuple[Ve
     """Improve a solution by one Gauss-Newton step of the free parameters with residuals of many digits.
 
     Returns:
-        the point, and the linear problem there; ``None`` if the residuals cannot be computed in ``SECONDS``.
+        the point, and the linear problem there; ``None`` if there are too many rows, the residuals cannot be computed in
+        ``SECONDS``, or the problem there is singular.
     """
     if problem.data.rows > MOST_ROWS or not problem.loss.plain or problem.is_reduced:
         return None

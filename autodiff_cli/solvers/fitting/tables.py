@@ -66,7 +66,8 @@ def parameter_table(result: Fit | SharedFit, precision: int) -> Renderable:
     rows = []
     for name, record in result.parameters.items():
         value, error, interval = _estimate_texts(record, precision, max(precision - 1, LEAST_DIGITS))
-        held = "fixed" if record["fixed"] else f"{record['at_bound']} bound" if record["at_bound"] else ""
+        bound = f"{record['at_bound']} bound" if record["at_bound"] else ""
+        held = "fixed" if record["fixed"] else bound  # such a parameter has no error
         relative = _percent(abs(100 * record["std_error"] / record["value"])) if error and record["value"] else ""
         rows.append((name, value, error or held, relative, interval, human(record["start"], min(precision, SHORT))))
     return Table([_PARAMETER, _VALUE, *_number_columns(headers), Column("start", NUMBER, "dim")], rows)
@@ -88,7 +89,7 @@ def _prediction_table(prediction: Prediction, precision: int) -> Renderable:
     """Return the table of a prediction with the bands of the mean and, if known, of a new observation."""
     headers = {"std_error": "std error", "low": "mean from", "high": "to", "prediction_low": "new from", "prediction_high": "to"}
     records = prediction.records()
-    names = records[0] if records else ()
+    names = records[0] if records else ()  # the same in every record
     columns = [_VALUE if name == "value" else Column(headers.get(name, name), NUMBER) for name in names]
     return Table(columns, [[human(value, precision) for value in record.values()] for record in records])
 
@@ -163,8 +164,8 @@ def _proofs(result: Fit) -> list[str]:
 
 def group_tables(result: GroupFit, precision: int) -> list[Renderable]:
     """Return the table of the groups, or of the first and the last of many, and what was proven; a table of shared parameters."""
-    # The verdicts are shown if a group failed.
-    hidden = {"converged"} if any(not row["converged"] for row in result.groups) else {"converged", "verdict"}
+    has_failure = any(not row["converged"] for row in result.groups)
+    hidden = {"converged"} if has_failure else {"converged", "verdict"}
     if isinstance(result, SharedFit):
         hidden |= {column for name in result.shared for column in (name, f"u_{name}")}
     else:

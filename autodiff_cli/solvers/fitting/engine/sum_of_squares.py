@@ -139,10 +139,7 @@ class SumOfSquares:
             return np.add.reduceat(rows, self._starts, axis=-1)
 
     def _triangles(self, rows: Matrix) -> Stack:
-        """Return the triangular factor of each problem (B, c, c) from the columns of all N rows, of shape (c, N).
-
-        Small problems of equal size are factorised together.
-        """
+        """Return the triangular factor of each problem (B, c, c) from c columns of all N rows; small ones of equal size at once."""
         count = len(rows)
         table = rows.T
         factors = np.zeros((len(self.sizes), count, count))
