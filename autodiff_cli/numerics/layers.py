@@ -59,5 +59,5 @@ def channel_shape(name: str, shape: Shape, *values: Value | None) -> Shape:
 
 
 def some_zero(x1: Array, x2: Array, dim: int) -> Any:
-    """Return whether a vector along ``dim`` is 0 in one of two arrays."""
+    """Return whether a vector along ``dim`` (a number is one vector) is 0 in one of two arrays."""
     return np.any([np.any(np.all(x == 0, axis=dim if np.ndim(x) else None)) for x in (x1, x2)])

@@ -48,7 +48,7 @@ def vector_norm(x: Array, p: float, dim: Dims, keepdim: bool) -> Any:
     if p == 0:
         return reduction(np.add)((x != 0).astype(x.dtype), dim, keepdim)
     total = root_of_powers(size, p, dim, keepdim)
-    # For totals far from 1, the rounding error of 1/p makes the root inaccurate, and squares may be subnormal.
+    # For totals far from 1, the rounding error of 1/p makes the root inaccurate, and squares may be subnormal or overflow.
     low, high = _SQUARES.get(x.dtype, (1e-2, 1e2)) if p == 2 else (1e-10, 1e10)
     if p <= 1 or not x.size or np.all((total > low) & (total <= high)):
         return total

@@ -22,13 +22,13 @@ def quantile_ranks(x: Value, q: Value, dim: int | None) -> Any:
 
 
 def some_whole(x: Value, q: Value, dim: int | None) -> Any:
-    """Return whether a quantile is an element."""
+    """Return whether a quantile is an element, where it has a kink."""
     places = quantile_ranks(x, q, dim)
     return np.any(places == np.round(places))
 
 
 def neighbour_key(dim: int, later: bool) -> Key:
-    """Return the index of all elements but the first (``later``), or but the last, along a dimension, not a negative one."""
+    """Return the index of all elements but the first (``later``), or but the last, along a dimension that is not negative."""
     return (*(slice(None),) * dim, slice(1, None) if later else slice(None, -1))
 
 
@@ -44,13 +44,13 @@ def positive_part(free: Any) -> Any:
 
 
 def numbers_for(x: Array, nan: Number | None, posinf: Number | None, neginf: Number | None) -> Any:
-    """Return x with other numbers for nan and infinities, by default 0 and the largest numbers of its type."""
+    """Return x with other numbers for nan and infinities; by default (``None``) 0 and the largest numbers of its type."""
     numbers: Any = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
     return np.nan_to_num(x, **numbers)
 
 
 def middle_known(rows: Array, at: int) -> Any:
-    """Return the position of the lower median of the elements that are not nan."""
+    """Return the position along axis ``at``, which stays, of the lower median of the elements that are not nan; any if all are."""
     order = np.argsort(rows, axis=at, kind="stable")  # nan is last
     known = np.maximum(np.sum(~np.isnan(rows), axis=at, keepdims=True) - 1, 0)
     return np.take_along_axis(order, known // 2, at)
@@ -72,7 +72,7 @@ def most_frequent(x: Array, dim: int, keepdim: bool) -> Any:
     """Return the smallest of the most frequent elements along a dimension, and its last position."""
     at = dimension(dim, x.ndim)
     rows = np.sort(as_lanes(x), axis=at)
-    same = np.sum(np.expand_dims(rows, at) == np.expand_dims(rows, at + 1), axis=at + 1)
+    same = np.sum(np.expand_dims(rows, at) == np.expand_dims(rows, at + 1), axis=at + 1)  # how often each element occurs
     best = np.take_along_axis(rows, np.argmax(same, axis=at, keepdims=True), at)
     length = rows.shape[at]
     last = length - 1 - np.argmax(np.flip(as_lanes(x) == best, at), axis=at, keepdims=True)

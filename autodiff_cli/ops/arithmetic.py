@@ -28,7 +28,7 @@ def pow(input: Operand, exponent: Operand) -> Any:
     """x to the power y, where a plain base or exponent has a rule of its own."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         return checked_operand(input, "pow") ** checked_operand(exponent, "pow", "exponent", 2)
-    if isinstance(input, Tensor) and (input._data if type(input) is Tensor else input).dtype.kind == "b":
+    if isinstance(input, Tensor) and (input._data if type(input) is Tensor else input).dtype.kind == "b":  # booleans are 0 and 1
         from autodiff_cli.ops.casts import to
 
         input = to(input, np.int64)
@@ -40,9 +40,7 @@ def pow(input: Operand, exponent: Operand) -> Any:
 def _with_alpha(operation: TensorFunction, fused: TensorFunction) -> TensorFunction:
     """Return a version of ``operation`` with a keyword argument that scales the second operand, as in ``x.add(y, alpha=2)``.
 
-    Args:
-        operation: the function without the keyword argument.
-        fused: the function with the factor as its third argument.
+    The function ``fused`` does the same, with the factor as its third argument, for operands that ``is_plain`` accepts.
     """
 
     def scaled(input: Operand, other: Operand, *, alpha: Number = 1) -> Any:

@@ -39,7 +39,7 @@ def _permute(function: TensorFunction, batch: Batch, x: Batched, dims: Shape) ->
 def _t(function: TensorFunction, batch: Batch, x: Batched) -> Any:
     """Transpose the matrices of a batch; a batch of vectors or numbers is unchanged."""
     if len(x.shape) > 2:
-        function(np.broadcast_to(np.zeros(()), x.shape))
+        function(np.broadcast_to(np.zeros(()), x.shape))  # raises the error for one example
     return transpose(x.physical, 1, 2) if len(x.shape) == 2 else function(x.physical)
 
 
@@ -81,7 +81,7 @@ def _gather(function: TensorFunction, batch: Batch, x: Batched, dim: int, index:
 @rule("scatter_add")
 def _scatter_add(function: TensorFunction, batch: Batch, x: Tensor, *rest: Any) -> Any:
     """Add at positions that all examples share."""
-    if not isinstance(rest[0], tuple):
+    if not isinstance(rest[0], tuple):  # a call of the function itself: example by example
         return batch.loop(function, (x, *rest)).physical
     shape, dim, index = rest  # the derivative of gather
     if not shape:
@@ -121,7 +121,7 @@ def _dot(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
 
 @rule("einsum")
 def _einsum(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, of_x: Shape, of_y: Shape, of_out: Shape) -> Any:
-    """Give the batch a label of its own."""
+    """Give the batch a label of its own, the first one in each operand that has it and in the result."""
     label = max((*of_x, *of_y, *of_out), default=-1) + 1
     of_x, of_y = ((label, *labels) if batch.holds(each) else labels for each, labels in ((x, of_x), (y, of_y)))
     return function(batch.physical(x), batch.physical(y), of_x, of_y, (label, *of_out))
@@ -130,7 +130,7 @@ def _einsum(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor, of_x: 
 @rule("solve")
 def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
     """Solve with a batch of matrices, of right-hand sides, or both; vectors become columns."""
-    vector = is_vector(x.shape, y.shape)
+    vector = is_vector(x.shape, y.shape)  # whether y is one, for which a dimension is added
     a, b = (
         batch.physical(batch.wrap(batch.lift(each)), max(len(x.shape), len(y.shape) + vector))
         for each in (x, unsqueeze(y, -1) if vector else y)
@@ -143,6 +143,6 @@ def _solve(function: TensorFunction, batch: Batch, x: Tensor, y: Tensor) -> Any:
 def _loss(function: TensorFunction, batch: Batch, x: Tensor, target: Operand, reduction: str, *rest: Any) -> Any:
     """Reduce the losses of each example alone."""
     result = function(*aligned(batch, (x, target)), "none", *rest)
-    if reduction == "none" or len(result.shape) == 1:
+    if reduction == "none" or len(result.shape) == 1:  # an example has a single loss
         return result
     return (mean if reduction == "mean" else sum)(result, tuple(range(1, len(result.shape))))

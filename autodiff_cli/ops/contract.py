@@ -96,7 +96,7 @@ def _sum_unneeded(x: Value, labels: list[int], needed: set[int]) -> tuple[Any, l
 
 
 def _unstretched(x: Value, of_x: list[int], y: Value, of_y: list[int]) -> tuple[Any, list[int]]:
-    """Return x and its labels without dimensions of length 1 that would broadcast to y, over which the VJP rule does not sum."""
+    """Return x and its labels without dimensions of length 1 that would broadcast to y: the VJP rule does not sum over them."""
     lengths = dict(zip(of_y, y.shape, strict=True))
     stretched = [i for i, label in enumerate(of_x) if x.shape[i] == 1 != lengths.get(label, 1)]
     if stretched:
@@ -129,7 +129,7 @@ def einsum(equation: str, *operands: Value) -> Any:
         other, of_other = _sum_unneeded(other, of_other, later | set(of_result))
         both = list(dict.fromkeys(of_result + of_other))
         of_product = out if i == len(parts) - 1 else [label for label in both if label in later]
-        numbers = [tuple(map(both.index, each)) for each in (of_result, of_other, of_product)]
+        numbers = [tuple(map(both.index, each)) for each in (of_result, of_other, of_product)]  # small labels from 0
         result, of_result = contracted(result, other, *numbers), of_product
     if len(parts) == 1:  # no product has summed it
         result, of_result = _sum_unneeded(result, of_result, set(out))

@@ -26,12 +26,12 @@ def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Any:
     numbers = whole_as_integers(np.asarray(array_of(x)))
     length = max(minlength, int(numbers.max(initial=-1)) + 1)
     counts(numbers, None, 0)  # raises the errors
-    return dropped(weights, (length,), 0, numbers)
+    return dropped(weights, (length,), 0, numbers)  # added at the places of the numbers
 
 
 @declare.described
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    return elements_in(elements, test_elements, invert)
+    return elements_in(elements, test_elements, invert)  # ``assume_unique`` does not change the result
 
 
 def _unique_results(parts: TensorFunction, x: Value, dim: int | None, inverse: bool, counts: bool) -> Any:
@@ -60,7 +60,7 @@ def scatter_reduce(x: Value, dim: int, index: Positions, src: Value, reduce: str
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise GraphError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     at = place_along(x.shape, dim, index)
-    if tuple(src.shape) != index.shape:
+    if tuple(src.shape) != index.shape:  # as in PyTorch, the first elements along each dimension
         src = src[tuple(slice(n) for n in index.shape)]
     if reduce in ("amax", "amin", "prod"):
         return reduced_at(x, src, at, index, reduce, include_self)

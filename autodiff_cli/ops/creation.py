@@ -61,7 +61,7 @@ def leaf_of(name: str, data: Array, options: Options) -> Tensor:
 
 
 def _dtype_of(options: Options) -> DType:
-    """Return the type that options name; the default type if they do not name one."""
+    """Return the type that options name, or the default type."""
     dtype = options.get("dtype")
     return default_type() if dtype is None else as_dtype(dtype)
 
@@ -70,7 +70,7 @@ def tensor(data: Data, *, dtype: DTypeLike | None = None, device: DeviceLike = N
     """Return a new leaf that holds a copy of ``data``: a number, nested lists of numbers, or an array."""
     check_device(device)
     if isinstance(data, (list, tuple)) and any(isinstance(each, Tensor) for each in data):
-        data = [_element_of(each) if isinstance(each, Tensor) else each for each in data]
+        data = [_element_of(each) if isinstance(each, Tensor) else each for each in data]  # tensors of one element as numbers
     return new_tensor(data, requires_grad, dtype)
 
 
@@ -194,7 +194,7 @@ def empty(*size: Wholes, **options: Unpack[Options]) -> Tensor:
 def _filled_like(make: Callable[..., Tensor], x: Tensor, options: Options, *values: Number) -> Tensor:
     """Create a tensor with the shape of ``x``, and with its type unless the options name one; ``values`` may be the fill value."""
     options["dtype"] = x.dtype if options.get("dtype") is None else options["dtype"]
-    if hasattr(x, "physical"):  # inside vmap the result must hold one value for each example, for in-place changes
+    if hasattr(x, "physical"):  # a batched tensor of vmap: the result has one value for each example, for in-place changes
         options.pop("requires_grad", None)
         return x.batch.wrap(make(x.physical.shape, *values, **options))  # type: ignore[no-any-return]
     return make(x.shape, *values, **options)

@@ -47,7 +47,7 @@ class Generator:
         return "cpu"
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from a seed, a whole number of at most 64 bits, and return the generator."""
+        """Start again from a seed, a whole number of at most 64 bits (two's complement if negative); return the generator."""
         number = int(seed)
         if not -(1 << 63) <= number <= _WORD:
             raise ArgumentError("Overflow when unpacking long long", hint="use a seed of at most 64 bits")
@@ -77,7 +77,7 @@ class Generator:
         if not isinstance(new_state, Tensor) or new_state._data.dtype != np.int64 or new_state.shape != (7,):
             raise ArgumentError("RNG state must be a tensor that get_state() returned")
         seed, has, rest, *words = new_state._data.view(np.uint64).tolist()
-        drawing = np.random.default_rng(0)
+        drawing = np.random.default_rng(0)  # its state is replaced
         drawing.bit_generator.state = {
             "bit_generator": "PCG64",
             "state": {"state": words[0] | words[1] << 64, "inc": words[2] | words[3] << 64},
@@ -102,7 +102,7 @@ set_rng_state = default_generator.set_state
 
 
 def drawing(name: str, generator: Generator | None) -> np.random.Generator:
-    """Return NumPy's generator of the generator that a function was given."""
+    """Return NumPy's generator of the one that the function ``name`` was given, ``None`` for the default; others are an error."""
     if generator is None:
         return default_generator.numpy
     if not isinstance(generator, Generator):

@@ -29,7 +29,7 @@ def getitem(x: Value, key: object) -> Any:
     """Return the elements at a key of whole numbers, slices, ``None`` (a new dimension), ``...``, masks and lists of positions."""
     try:
         region, gathered = sliced(x, key)
-    except ValuesNeeded:
+    except ValuesNeeded:  # positions that differ by the examples of ``vmap``
         return example_by_example(getitem, (x, key if isinstance(key, tuple) else (key,)), {})
     if gathered:
         return index_key(region, gathered)
@@ -155,7 +155,7 @@ def _without_ellipsis(parts: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
 
 
 def _check_gathered(shape: Shape, key: list[Any]) -> None:
-    """Check masks and positions, and the number of elements that they select."""
+    """Raise an error if masks or positions do not fit a shape or each other, or select too many elements; ``key`` is as applied."""
     sliced_lengths, at, shapes = [], 0, []  # the lengths under slices, the dimension, and the shapes of masks and positions
     for part in key:
         if isinstance(part, slice):

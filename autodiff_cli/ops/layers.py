@@ -28,7 +28,8 @@ def _move_running_statistics(
     running_mean: Value | None, running_var: Value | None, x: Value, blocks: Shape, axes: Shape, momentum: float
 ) -> None:
     """Move running statistics, if not ``None``, in place towards those of x, reshaped to ``blocks``, over ``axes``."""
-    data: Any = np.reshape(array_of(x), blocks) if isinstance(running_mean, Tensor) or isinstance(running_var, Tensor) else None
+    has_any = isinstance(running_mean, Tensor) or isinstance(running_var, Tensor)  # else x may not be an array
+    data: Any = np.reshape(array_of(x), blocks) if has_any else None
     channels = blocks[1]
     for running, statistic in ((running_mean, np.mean), (running_var, partial(np.var, ddof=1))):
         if isinstance(running, Tensor):
@@ -85,7 +86,7 @@ def instance_norm(
     if len(x.shape) < 2:
         raise ShapeError(f"instance_norm expects at least 2 dimensions, the second of channels, but got shape {list(x.shape)}")
     if not use_input_stats:
-        return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
+        return batch_norm(x, running_mean, running_var, weight, bias, training=False, momentum=momentum, eps=eps)
     beside = channel_shape("instance_norm", x.shape, running_mean, running_var, weight, bias)
     rows, channels, *lengths = x.shape
     if math.prod(lengths) == 1:
@@ -112,7 +113,7 @@ def one_hot(x: Positions, num_classes: int = -1) -> Any:
 
 
 def _allowed_pairs(attn_mask: Value | None, is_causal: bool, rows: int, columns: int) -> Any:
-    """Return the mask of the pairs (query, key) that take part; ``None`` if all do, or if ``attn_mask`` holds numbers to add."""
+    """Return the mask of the pairs (query, key) that take part; ``None`` if all do, or ``attn_mask`` has numbers to be added."""
     if is_causal:
         if attn_mask is not None:
             raise GraphError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -144,7 +145,7 @@ def scaled_dot_product_attention(
 
 
 def repeated_heads(value: Value, query: Value) -> Any:
-    """Return the heads of keys or values repeated for the heads of the query, as grouped query attention shares them."""
+    """Return keys or values with each head repeated, as often as heads of the query share it (grouped query attention)."""
     return repeat_interleave(value, np.array(query.shape[-3] // value.shape[-3]), -3)
 
 

@@ -16,7 +16,7 @@ def matmul(input: Value, other: Value) -> Any:
     """Product of vectors, matrices, or batches of matrices."""
     try:
         dims = (len(input.shape), len(other.shape))
-    except AttributeError:
+    except AttributeError:  # of a list or a number
         input, other = TENSOR(input, "matmul", "x"), TENSOR(other, "matmul", "y")
         dims = (len(input.shape), len(other.shape))
     if 0 in dims:

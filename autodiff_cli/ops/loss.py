@@ -74,7 +74,7 @@ def cross_entropy(
 
 
 def _loss_of_all_classes(logarithms: Value, target: Value, reduction: str, ignore_index: int, weight: Value | None) -> Any:
-    """Return the sum of the losses of all classes, as if each of them was the target, reduced like ``nll_loss``."""
+    """Return the sum of the losses of all classes, as if each was the target, reduced like ``nll_loss``; see there."""
     dim = 1 if len(logarithms.shape) > 1 else 0
     classes, valid = classes_of(target, tuple(logarithms.shape), ignore_index)
     total = -sum(logarithms if weight is None else logarithms * _class_weight_shape(weight, logarithms, dim), dim)
@@ -96,7 +96,7 @@ def _class_weight_shape(weight: Value, x: Value, dim: int) -> Any:
 def _of_probabilities(
     logarithms: Value, target: Value, reduction: str, weight: Value | None, label_smoothing: float, dim: int
 ) -> Any:
-    """Return the cross entropy of target probabilities; classes are along ``dim``, and a mean is over the rows, not weights."""
+    """Return the reduced cross entropy of target probabilities; classes are along ``dim``, and a mean is over rows, not weights."""
     known_reduction(reduction)
     shape = logarithms.shape
     if label_smoothing:

@@ -68,7 +68,7 @@ def interp(x: Value, xp: Value, fp: Value) -> Any:
             raise ArgumentError("interp: the points 'xp' must increase", hint="sort the points, and remove equal points")
         low = np.clip(np.searchsorted(points, np.array(x.tolist(), float), side="right") - 1, 0, count - 2)
         value = _line_through(x, take(xp, low), take(xp, low + 1), take(fp, low), take(fp, low + 1))
-    except NotRecordable:
+    except NotRecordable:  # raised by ``tolist`` of the tensor of a trace, which does not have numbers
         check_count(count, _MOST_CONDITIONS, "interp between {} points, more than {}, cannot be traced")
         value = _interpolated_by_conditions(x, xp, fp)
     return where(x < xp[0], fp[0], where(x > xp[count - 1], fp[count - 1], value))
@@ -106,7 +106,7 @@ def _at_ranks(values: Value, ranks: Value) -> Any:
 
 
 def _difference_slopes(x: Value, spacing: Any, edge_order: int) -> Any:
-    """Return slopes along the first dimension: averages of those of both sides, weighted with the other width; see ``gradient``."""
+    """Return slopes along the first dimension: averages of those on both sides, each weighted with the width of the other side."""
     length = x.shape[0]
     if length < edge_order + 1:
         raise GraphError("torch.gradient expected each dimension size to be at least edge_order+1")

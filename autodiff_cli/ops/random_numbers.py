@@ -92,7 +92,7 @@ def randperm(n: int, **options: Unpack[RandomOptions]) -> Tensor:
 
 
 def _like_tensor(draw: Callable[..., Tensor], described: str) -> Callable[..., Tensor]:
-    """Return the function that calls ``draw`` with the shape of a tensor, and with its type unless ``dtype`` is given."""
+    """Return the function that calls ``draw`` with the shape and type of a tensor; its docstring calls the result ``described``."""
 
     def like(x: Tensor, **options: Unpack[RandomOptions]) -> Tensor:
         options["dtype"] = x._data.dtype if options.get("dtype") is None else options["dtype"]
@@ -199,7 +199,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
         return change(self, lambda old: rules.bernoulli_with(old, p, values))
     if not 0 <= p <= 1:
         raise GraphError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return _draw_in_place(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, True)
+    return _draw_in_place(self, "bernoulli_", lambda random, shape: random.random(shape) < p, generator, whole=True)
 
 
 _METHODS: tuple[Any, ...] = (uniform_, normal_, bernoulli_)

@@ -26,7 +26,7 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
 
 
 def lanes(x: Value, operation: TensorFunction, dim: int, *rest: bool) -> Any:
-    """Apply ``operation`` along a dimension; treat a number as a vector of length 1."""
+    """Apply ``operation``, with further arguments, along a dimension; treat a number as a vector of length 1."""
     at = dimension(dim, len(x.shape))
     return operation(x, at, *rest) if len(x.shape) else reshape(operation(reshape(x, (1,)), 0, *rest), ())
 

@@ -70,7 +70,7 @@ def movedim(x: Value, source: Wholes, destination: Wholes) -> Any:
             f"movedim: the number of source dimensions ({len(sources)}) differs from the number of destinations ({len(targets)})"
         )
     order = [d for d in range(ndim) if d not in sources]
-    for target, moved in sorted(zip(targets, sources, strict=True)):
+    for target, moved in sorted(zip(targets, sources, strict=True)):  # in ascending order of the targets, so that these stay
         order.insert(target, moved)
     if not ndim:  # the only dimension of a single number is a dimension in name
         return rules.alias(x)
@@ -83,7 +83,7 @@ def contiguous(x: Value) -> Any:
 
 
 def _part_lengths(x: Value, split_size: Wholes, dim: int) -> list[int]:
-    """Return the lengths of the parts of ``split``: those of a list, or equal ones but for the last; one of 0 for no elements."""
+    """Return the lengths of the parts of ``split``: those in a list, or equal ones but for the last; without elements one, 0."""
     length = length_along("split", x, dim)
     if not isinstance(split_size, int):
         if sum(split_size) != length or min(split_size, default=0) < 0:
