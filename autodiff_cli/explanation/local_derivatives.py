@@ -60,7 +60,7 @@ def formulas(primitive: Primitive, node_name: str) -> dict[str, DerivativeFormul
 
     A declaration has one formula for each parameter, or ``by x: formula`` for one of them; a node may have a formula of its own.
     """
-    by = [primitive.parameters[i] for i in primitive.differentiable_args]
+    by = [primitive.parameters[i] for i in primitive.differentiable_args]  # the parameters to differentiate by
     if primitive.partial is not None:
         return {name: primitive.partial(name) for name in by}
     declared = FUNCTIONS[primitive.name].formula if primitive.name in FUNCTIONS else ""

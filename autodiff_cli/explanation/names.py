@@ -121,7 +121,7 @@ class TensorNames:
             self._of_edge[node, 0] = name
         else:
             for i in range(node._outputs):
-                self._of_edge.setdefault((node, i), f"{name}[{i}]")
+                self._of_edge.setdefault((node, i), f"{name}[{i}]")  # an output that the program names keeps its name
         return name
 
     def name_inside(self, nodes: Iterable[Node]) -> dict[str, list[tuple[str, Node]]]:

@@ -273,7 +273,7 @@ def _flat(step: Step) -> list[Any]:
 
 
 def replaced(tree: Syntax, replacements: Mapping[int, Syntax], depth: int) -> Syntax:
-    """Return a tree with subtrees replaced, by the ``id`` of the subtree, to a depth of so many levels below the root."""
+    """Return a tree with ``replacements``, by the ``id`` of a subtree, for subtrees at most ``depth`` levels below the root."""
     if id(tree) in replacements:
         return replacements[id(tree)]
     if not depth or not tree.children:

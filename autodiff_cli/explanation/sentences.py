@@ -193,8 +193,6 @@ def broadcast_text(part: CotangentContribution) -> str:
     shape = list(np.shape(part.value))
     source = f"from {shape} " if shape else ""
     sentence = f"`{part.to}` was broadcast {source}to {list(np.shape(part.part))}"
-    if not part.summed:
-        return sentence
     dimensions = "dimensions" if len(part.summed) > 1 else "dimension"
     return f"{sentence}: its gradient is summed over {dimensions} {listed(map(str, part.summed))}"
 

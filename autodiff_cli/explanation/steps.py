@@ -107,7 +107,7 @@ class Steps:
         if self._runs_again(node):
             return _partial(node, i)
         with np.errstate(all="ignore"):
-            return np.asarray(part / gradient) if node._shape == () == part.shape and gradient else None
+            return np.asarray(part / gradient) if node._shape == () == part.shape and gradient else None  # not by a gradient of 0
 
     def _function(self, node: Node) -> UserFunction | None:
         """Return the function of the program that recorded a node; ``None`` for any other node."""

@@ -124,7 +124,7 @@ def gradcheck(
         hint = f"use {setting('order', '1')} or {setting('order', '2')}"
         raise UsageError(f"gradcheck checks orders 1 and 2, not {order}", hint=hint)
     points = [at] if isinstance(at, Mapping) else at
-    names = wrt or next(iter(points), {})  # by default, those of the first point, as all points have the same
+    names = wrt or next(iter(points), {})  # by default, those of the first point
     variables = [name for name in names if name not in (const or {})]
     pairs = [pair for text in claims for pair in _claim_pairs(text, variables)]
     report = Report(expression, len(points))
@@ -261,7 +261,7 @@ class _Check:
         return entries + [self._claim(method, name, formula) for name, formula in self.claims]
 
     def _first_derivatives(self, method: Method) -> list[Entry]:
-        """Return an entry for each variable."""
+        """Return an entry for each variable, with the derivatives of all elements of the output."""
         output = self.evaluation.output
         entries = []
         for name, leaf in self.evaluation.variables.items():
@@ -275,7 +275,7 @@ class _Check:
         variables = self.evaluation.variables
         entries = []
         for a, first in variables.items():
-            gradient = gradient_of(self.evaluation.output, first, self.evaluation.gradient, record=True)
+            gradient = gradient_of(self.evaluation.output, first, self.evaluation.gradient, record=True)  # for the next derivative
             for b, second in variables.items():
                 analytic = analytic_jacobian(gradient, second)
                 verdicts = self._without_rounding(method.second(a, b, analytic), analytic, [a, b])
@@ -307,7 +307,7 @@ class _Check:
         ]
 
     def _claim(self, method: Method, name: str, formula: str) -> Entry:
-        """Return the entry of a claim: ``formula`` is the derivative by the variable ``name``; ``elements`` are the wrong ones."""
+        """Return the entry of the claim that ``formula`` is the derivative by ``name``; it lists wrong ``elements``."""
         leaf = self.evaluation.variables[name]
         gradient = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:

@@ -94,7 +94,7 @@ class DifferenceQuotient:
         """Return the verdict at a kink, where every number between the one-sided derivatives is right."""
         numeric = float(self.value[j])
         low, high = sorted((float(self.left[0][j]), float(self.right[0][j])))
-        slack = float(self.left[1][j] + self.right[1][j])
+        slack = float(self.left[1][j] + self.right[1][j])  # the errors of both sides
         inside = low - slack <= value <= high + slack
         return Verdict("kink" if inside else "fail", numeric, 0.0 if inside else abs(value - numeric), slack)
 
@@ -104,7 +104,7 @@ def _relative_steps(x: float, elements: int) -> Sequence[float]:
     steps = _STEPS if x else _STEPS_AT_0
     if elements <= _MANY:
         return steps
-    return steps[:2] if elements <= 4 * _MANY else steps[1:2]  # the second one suits most functions
+    return steps[:2] if elements <= 4 * _MANY else steps[1:2]  # only the second one
 
 
 def _best(estimates: Sequence[Estimate]) -> Estimate:

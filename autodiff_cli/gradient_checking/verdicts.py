@@ -123,7 +123,7 @@ class Judge:
         ``is_equal`` says whether the number and the reference are equal in the precision of the number.
         """
         numeric = float(slope.value)
-        if not self._differences.math.finite(value) or math.isinf(numeric):
+        if not self._differences.math.finite(value) or math.isinf(numeric):  # there is no error to compare
             is_right = is_equal or (math.isinf(numeric) and float(value) == numeric)
             return Verdict("pass" if is_right else "fail", numeric, 0.0 if is_right else math.inf, 0.0)
         error = 0.0 if float(value) == numeric else float(abs(value - slope.value))

@@ -175,7 +175,7 @@ def _gradient_hook(drawn: GraphNode) -> Callable[[Sequence[Tensor | None]], None
 
 
 def _names(nodes: Iterable[Node], named: Iterable[Named]) -> dict[Node, tuple[str, str]]:
-    """Return the name and the expression of each leaf, and of the first named output of each other node."""
+    """Return the name and the expression of each leaf, and of the first named output of each other node; others are left out."""
     names: dict[Node, tuple[str, str]] = {}
     leaf_names: dict[int, tuple[str, str]] = {}  # by the id of the tensor, which does not know its node
     for tensor, name, expression in named:

@@ -26,7 +26,7 @@ def cut(graph: Graph, depth: int) -> Graph:
         for source in node.inputs:
             if source is None or levels[source] <= depth:
                 inputs.append(None if source is None else positions[source])
-            elif placeholders[owners[source]] not in inputs:  # several hidden inputs may share a placeholder
+            elif placeholders[owners[source]] not in inputs:  # of hidden inputs that share a placeholder, the first adds it
                 inputs.append(placeholders[owners[source]])
         positions[i] = len(parts)
         parts.append(replace(node, inputs=inputs))

@@ -58,7 +58,7 @@ class _GraphBuilder:
         return Graph(nodes, tensors.source, "forward", self._evaluated)
 
     def _add(self, step: Step) -> None:
-        """Add a node for each result of a step that does not have one; a step without inputs is a constant."""
+        """Add a node for each tensor that a step returned and that has none; the node of a step without inputs is a constant."""
         results = step.results
         new = [(i, tensor) for i, tensor in enumerate(results) if isinstance(tensor, Tensor) and id(tensor) not in self._at]
         if not new:

@@ -32,7 +32,7 @@ class LabelLine(NamedTuple):
 
 
 def brief(value: Value | None, precision: int) -> str:
-    """Return a number or an array as text; a long array is reduced to its first two elements, its last and its shape."""
+    """Return a number or an array as text; of more than ``MOST_ELEMENTS``, the first two elements, the last and the shape."""
     array = np.asarray(value)
     if array.ndim == 0 or array.size <= MOST_ELEMENTS:
         return human(array, precision)

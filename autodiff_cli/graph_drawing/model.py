@@ -107,7 +107,7 @@ class Graph(CommandResult):
         levels = [-1] * len(self.nodes)
         reached = [len(self.nodes) - 1]
         levels[-1] = 0
-        for i in reached:  # the list grows during the loop
+        for i in reached:  # the list grows during the loop, a breadth-first search
             for source in self.nodes[i].inputs:
                 if source is not None and levels[source] < 0:
                     levels[source] = levels[i] + 1

@@ -102,7 +102,7 @@ def _piece(node: Syntax, parts: list[_Piece]) -> _Piece:
     if node.kind in _BUILD:
         return _BUILD[node.kind](*parts)
     if node.kind == "call":
-        return _call(node.children[0].text, _items(parts[1:]))
+        return _call(node.children[0].text, _items(parts[1:]))  # without the part of the name
     if node.kind == "method":
         return _call(node.children[1].text, [parts[0], *_items(parts[2:])])
     if node.kind == "attribute":

@@ -61,7 +61,7 @@ def read_bytes(path: str | None, most: int) -> bytes:
 
 
 def open_bytes(path: str | None) -> AbstractContextManager[BinaryIO]:
-    """Open a file, or for ``None`` standard input, which a ``with`` block does not close; raise ``OSError`` or ``FileError``."""
+    """Open a file, or for ``None`` standard input, which ``with`` keeps open; raise ``OSError``, or ``FileError`` if closed."""
     if path is not None:
         return open(path, "rb")
     if sys.stdin is None:

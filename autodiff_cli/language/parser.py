@@ -148,7 +148,7 @@ _CHARACTER_HINTS = {
 def _bad_character_error(source: str, position: int) -> ParseError:
     """Return the error for a character that does not begin a token, with what to write instead if it is a common sign."""
     character, before = source[position], source[:position]
-    label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)
+    label = f"'{character}'" if character.isprintable() and character != "'" else repr(character)  # "'", or an escape
     if character in "\"'" and before.endswith(character):  # three quotes, as in Python
         hint: str | None = "write a text on one line, between two quotes, and a comment after #"
     else:

@@ -119,4 +119,4 @@ def _breaks(line: str, most: int) -> Iterator[int]:
                 yield position
                 used = 0
             used += columns(character)
-        used += len(match.group()) - len(word)
+        used += len(match.group()) - len(word)  # the blanks after the word

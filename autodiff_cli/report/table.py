@@ -209,12 +209,12 @@ def _lines(part: _Fit, has_header: bool, ascii_only: bool) -> Iterator[Text]:
     if has_header:
         titles = [list(strip.title.lines(width)) for strip, width in zip(part.strips, part.widths, strict=True)]
         height = max(map(len, titles))
-        yield from _row([[Text()] * (height - len(lines)) + lines for lines in titles], part)
+        yield from _row([[Text()] * (height - len(lines)) + lines for lines in titles], part)  # empty lines above lower titles
         rule = "-" if ascii_only else "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
         yield Text(rule * (sum(part.widths) + part.gap * (len(part.widths) - 1)))
     for cells in zip(*(strip.cells for strip in part.strips), strict=True):
         columns = zip(part.strips, cells, part.widths, strict=True)
-        row = [strip.lines(cell, width, dots, hanging=not k) for k, (strip, cell, width) in enumerate(columns)]
+        row = [strip.lines(cell, width, dots, hanging=k == 0) for k, (strip, cell, width) in enumerate(columns)]
         styles = [strip.column.style for strip in part.strips]
         yield from _row([[line.styled(style) for line in lines] for lines, style in zip(row, styles, strict=True)], part)
 

@@ -31,7 +31,7 @@ class History:
         self._roots: dict[int, tuple[Syntax, list[Syntax], int]] = {}  # a statement, its roots, and how often it ran
 
     def roots(self, tree: Syntax) -> list[Syntax]:
-        """Count a run of a statement, and return the roots of its backward passes; none if it or the program ran for too long."""
+        """Count a run of a statement, and return the roots of its backward passes; none after too many runs or assignments."""
         tree, roots, turns = self._roots.get(id(tree)) or (tree, backward_roots(tree), 0)  # the tree keeps its ``id`` in use
         self._roots[id(tree)] = (tree, roots, turns + 1)
         return roots if turns < _MOST_TURNS and len(self._entries) < _MOST_ENTRIES else []

@@ -103,7 +103,7 @@ class Blocks(Machine):
     def _range(self, tree: Syntax) -> range:
         """Return the range of a loop, whose header is the call ``tree`` with one to three whole numbers."""
         values = [as_whole_number(self.evaluate(argument), "an argument of range") for argument in arguments(tree)]
-        if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):
+        if not 0 < len(values) < 4 or not all(isinstance(value, int) for value in values):  # a text or a list stays as it is
             raise ArgumentError("range takes one to three whole numbers", hint="write range(10), or range(start, stop, step)")
         if values[2:] == [0]:  # the step, if it is given
             raise ArgumentError("the step of a range cannot be 0", hint="write range(10), or range(start, stop, step)")

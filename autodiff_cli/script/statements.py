@@ -155,7 +155,7 @@ class _Reader:
         first, *others = block.node.children[-1].children
         only_returns_value = first.kind == "return" and len(first.children) == 2 and not others
         if block.word == "def" and only_returns_value:
-            _word, block.node.children[1] = first.children
+            _word, block.node.children[1] = first.children  # the expression in place of the block
 
     def _add(self, statement: Syntax) -> None:
         """Add a statement to the innermost block, or to the program; one after a ``return`` is an error."""
@@ -168,7 +168,7 @@ class _Reader:
 
     def _check_return(self, statement: Syntax) -> None:
         """Raise an error unless a ``return`` is in a function, and not in a loop of this function."""
-        words = [block.word for block in reversed(self._open) if block.word != "with"]
+        words = [block.word for block in reversed(self._open) if block.word != "with"]  # which may contain a ``return``
         if words[:1] != ["def"]:
             where = "inside a loop" if "def" in words else "outside a function"
             raise self._error(f"'return' {where}", statement.span, f"end a function with it; {PACKAGE}")
