@@ -188,8 +188,8 @@ class NodeOperations:
             return operator_tree
         known = [key for key in primitive.parameters if key in operands]
         tensors = [operands[key] for key in known if key in primitive.parameters[: primitive.arity]]
-        statics = [keyword_tree(key, operands[key]) for key in known if key in primitive.parameters[primitive.arity :]]
-        return call_tree(primitive.name.removesuffix("_"), *tensors, *statics)
+        settings = [keyword_tree(key, operands[key]) for key in known if key in primitive.parameters[primitive.arity :]]
+        return call_tree(primitive.name.removesuffix("_"), *tensors, *settings)  # an in-place operation as the ordinary one
 
     def _of_operator(self, node: Node, primitive: Primitive, operands: Mapping[str, Syntax]) -> Syntax | None:
         """Return the operation of a node that is written with an operator; ``None`` for another operation."""

@@ -46,7 +46,7 @@ class At:
                 self._add(name, value)
 
     def _add(self, name: str, value: str) -> None:
-        """Add the values of a variable, or its range; a text ``@file`` is one value, the array in the file."""
+        """Add the values of a variable, or its range; ``@file`` is one value, the array in the file; an empty text is an error."""
         if not value:
             raise UsageError(f"the value of '{name}' in {_AT} is empty", hint=f"write {setting('at', f'{name}=1')}")
         is_file = value.startswith("@")

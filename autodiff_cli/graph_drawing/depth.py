@@ -18,7 +18,7 @@ def cut(graph: Graph, depth: int) -> Graph:
     hidden_counts = Counter(owners.values())
     placeholders = {owner: number for number, owner in enumerate(hidden_counts)}  # their new positions, first of all
     parts = [_placeholder(graph, owner, count, levels, depth) for owner, count in hidden_counts.items()]
-    positions: dict[int, int] = {}  # the new position of each visible node
+    positions: dict[int, int] = {}  # the new position of each visible node, after the placeholders
     for i, node in enumerate(graph.nodes):
         if levels[i] > depth:
             continue

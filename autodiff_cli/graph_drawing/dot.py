@@ -67,7 +67,7 @@ def run_graphviz(dot: str, style: str, *options: str) -> bytes:
     """
     try:
         process = subprocess.run(["dot", f"-T{style}", *options], input=dot.encode(), capture_output=True, check=False)
-    except OSError:
+    except OSError:  # the program does not exist
         raise MissingPackage(
             "a PNG needs Graphviz, the program 'dot', which is not installed",
             hint="install Graphviz (graphviz.org), or write an .svg file, which does not need Graphviz",

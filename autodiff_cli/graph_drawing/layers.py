@@ -174,7 +174,7 @@ def straight_blocks(layers: Layers) -> list[int]:
         if above not in continued and not (crosses_left or crosses_right):
             neighbours.insert(i, (upper, lower))
             continued.add(above)
-            block[below] = above
+            block[below] = above  # replaced below by the uppermost slot
     for row in layers.rows:
         for slot in row:
             block[slot] = block[block[slot]]  # the block of the slot above is final

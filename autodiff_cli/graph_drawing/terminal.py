@@ -130,13 +130,13 @@ def tree_table(graph: Graph, precision: int, columns: int, ascii_only: bool = Fa
     used = [k for k in range(len(titles)) if k == _HEAD or any(row[k] for row in rows)]  # without empty columns
     other_widths = [max(len(titles[k]), *(columns_of(str(row[k])) for row in rows)) for k in used if k != _EXPRESSION]
     room = columns - sum(width + _GAP for width in other_widths)
-    longest = max(min(WIDEST_EXPRESSION, room), _NARROWEST_EXPRESSION)
+    longest_expression = max(min(WIDEST_EXPRESSION, room), _NARROWEST_EXPRESSION)
     kinds = {_HEAD: WORD, _EXPRESSION: WORD, _SAVES: TEXT}
     lines = []
     for row in rows:
-        expression = Text(fitted(row.expression, longest), "dim")
+        expression = Text(fitted(row.expression, longest_expression), "dim")
         cells = (row.head, expression, Text(row.value), Text(row.grad, "bold cyan"), Text(row.saves), Text(row.memory, "dim"))
-        lines.append([cells[k] for k in used])
+        lines.append([cells[k] for k in used])  # the cells are in the order of the titles
     return Table([Column(titles[k], kinds.get(k, NUMBER)) for k in used], lines)
 
 

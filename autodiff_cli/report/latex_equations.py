@@ -79,7 +79,7 @@ def _term(coefficient: ArrayLike, factor: str, precision: int) -> str:
         return rf"+ {_matrix(value, precision)} {factor}".rstrip()
     sign = "-" if value < 0 else "+"
     size = human(np.abs(value), precision)
-    if size == "1" and factor:
+    if size == "1" and factor:  # x, not 1 x
         return f"{sign} {factor}"
     return f"{sign} {number(size)} {factor}".rstrip()
 

@@ -74,7 +74,7 @@ class _ListFile(list[str]):
 
 
 def delimited(rows: Iterable[Iterable[object]], delimiter: str) -> str:
-    r"""Return rows as CSV; a cell that contains ``\n`` or ``\r`` is quoted."""
+    r"""Return rows as CSV with lines that end in ``\n``; a cell that contains ``\n`` or ``\r`` is quoted."""
     import csv
 
     lines = _ListFile()

@@ -191,7 +191,7 @@ class Interpreter(Blocks):
         value = self.evaluate(tree)
         if value is None:
             return {**dict.fromkeys(TensorRow.__annotations__), "name": name, "expression": name}
-        if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):
+        if isinstance(value, (Node, UserFunction, RemovableHandle, tuple, str)):  # what cannot become a tensor
             message = f"show requires tensors, not {value_description(value)}"
             raise ArgumentError(message, span=tree.span, source=self.source, hint=f"use print({name})")
         try:
@@ -278,7 +278,7 @@ class Interpreter(Blocks):
         if not isinstance(target, Tensor) or name not in library.SETTABLE:
             hint = f"set one of the attributes {', '.join(library.SETTABLE)}"
             raise UnknownName(f"'.{name}' of {value_description(target)} cannot be set", span=node.children[1].span, hint=hint)
-        if name != "requires_grad" and (value is not None or name == "data"):
+        if name != "requires_grad" and (value is not None or name == "data"):  # ``none`` is a gradient, but not data
             value = self.tensors.as_tensor(value)
         setattr(target, name, value)
 
@@ -290,7 +290,7 @@ class Interpreter(Blocks):
         is_of_loop = Index in map(type, operands) and all(isinstance(operand, int) for operand in operands)
         if not is_of_loop or node.kind not in _WHOLE:
             return value
-        is_exact = math.isfinite(value) and abs(value) < _LARGEST and float(value).is_integer()
+        is_exact = math.isfinite(value) and abs(value) < _LARGEST and float(value).is_integer()  # not for 2**-1
         return Index(value) if is_exact else value
 
     def name(self, node: Syntax) -> Any:

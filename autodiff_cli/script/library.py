@@ -140,7 +140,7 @@ def hint_for_name(name: str, source: str, span: Span) -> str | None:
     begin, end = span
     is_only_argument = source[:begin].endswith("(") and source.startswith(")", end)
     is_in_hook = _IN_HOOK.search(source[:begin]) is not None
-    if name in ACTIONS and (is_only_argument or not is_in_hook):  # it stands for the function itself
+    if name in ACTIONS and (is_only_argument or not is_in_hook):  # it stands for the function itself, which is not a value
         return f"write lambda g: {name}(g)"
     return "a hook is a function of the gradient, such as lambda g: 2*g" if is_in_hook else None
 

@@ -104,7 +104,7 @@ class _Reader:
             if begins_line:
                 begin = tokens[0].span[0]
                 before = self.source[self.source.rfind("\n", 0, begin) + 1 : begin]  # on the same line
-                indent = before[: len(before) - len(before.lstrip())]
+                indent = before[: len(before) - len(before.lstrip())]  # that of all statements on the line
                 outermost = indent if outermost is None else outermost  # the first line sets it
                 self._close(indent, outermost, tokens[0].span)
             while tokens[0].text in BLOCK_EXAMPLES and tokens[1].kind in ("NAME", "COLON"):  # several headers on one line
