@@ -45,7 +45,7 @@ BUDGETS = {
     "data": 5601,
     "derivatives": 1086,
     "evaluation": 3339,
-    "explanation": 1997,
+    "explanation": 1995,
     "gradient_checking": 1135,
     "graph_drawing": 1882,
     "language": 1484,
