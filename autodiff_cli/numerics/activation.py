@@ -48,7 +48,7 @@ def gelu_cubic(x: Array, cube: float, order: int) -> Any:
     """Return the derivative of the given order of u = 2*sqrt(2/pi)*(x + cube*x**3), for which sigmoid(u) approximates ndtr(x)."""
     # For abs(x) >= 40 the sigmoid of the result is 0 or 1; clipping keeps x**3 finite.
     near = np.clip(x, -40.0, 40.0)
-    derivatives = (near + cube * near**3, 1 + 3 * cube * near**2, 6 * cube * near, 6 * cube + 0 * near, 0 * near)
+    derivatives = (near + cube * near**3, 1 + 3 * cube * near**2, 6 * cube * near, 6 * cube + 0 * near, 0 * near)  # by order
     return _GELU_SCALE * derivatives[min(order, 4)]
 
 
@@ -130,7 +130,7 @@ def log_softmax(x: Array, dim: int) -> Any:
 
 
 def half_along(shape: Shape, dim: int) -> int:
-    """Return half of the length of a dimension, which must be even."""
+    """Return half of the length of a dimension of an argument of ``glu``; an odd length, or a number, is an error."""
     if not shape:
         raise ShapeError("glu does not support scalars because halving size must be even")
     at = dimension(dim, len(shape))
@@ -141,6 +141,6 @@ def half_along(shape: Shape, dim: int) -> int:
 
 def glu(x: Array, dim: int) -> Any:
     """Return a*sigmoid(b) for the halves a and b of x along ``dim``."""
-    half_along(x.shape, dim)
+    half_along(x.shape, dim)  # raises the errors
     a, b = np.split(x, 2, dim)
     return a * sigmoid(b)

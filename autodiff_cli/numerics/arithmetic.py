@@ -47,7 +47,7 @@ def is_plain(*values: object) -> bool:
 
 
 def is_even(y: Number) -> bool:
-    """Return whether all numbers near ``y`` are even integers."""
+    """Return whether ``y`` is finite and so large that all floats near it are even integers."""
     return EVEN <= abs(y) < math.inf
 
 
@@ -68,7 +68,7 @@ def falling_power(x: Array, y: Array, k: int) -> Any:
 
 
 def _replace_overflow(value: Array, count: Array, x: Array, y: Array, k: int) -> Any:
-    """Return ``value`` = count*x**(y - k), with finite numbers where a factor overflows and the product does not."""
+    """Return ``value`` = count*x**(y - k), of ``falling_power``, but finite where only a factor overflows."""
     root = x ** ((y - k) / 2)
     value = np.where(np.isfinite(value) | (x < 0), value, count * root * root)
     value = np.where((count == 0) & ~np.isnan(x), 0.0, value)
@@ -108,7 +108,7 @@ def power_of_number(x: Array, y: Number) -> Any:
 
 def power_kink(x: Array, y: Array) -> Any:
     """Return whether x**y has a kink or an edge at x, which is so at x = 0 for 0 <= y < 1."""
-    if np.ndim(y) == 0 and not 0 <= y < 1:
+    if np.ndim(y) == 0 and not 0 <= y < 1:  # nowhere, without a look at x
         return np.False_
     return (x == 0) & (y >= 0) & (y < 1)
 

@@ -64,7 +64,7 @@ def diag_embed(x: Array, offset: int, dim1: int, dim2: int) -> Any:
 
 
 def _repeat_shape(shape: Shape, sizes: Sequence[int]) -> Shape:
-    """Return a shape with a leading length of 1 for each of the ``sizes`` beyond its dimensions."""
+    """Return a shape with a leading length of 1 for each of the ``sizes`` beyond its dimensions; fewer sizes are an error."""
     if len(sizes) < len(shape):
         raise ShapeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
@@ -133,7 +133,7 @@ def windows(length: int, size: int, step: int) -> Any:
 
 
 def unfolded(x: Array, dim: int, size: int, step: int) -> Any:
-    """Return a view of windows of ``size`` elements, ``step`` apart, along ``dim``, in a new last dimension; a number is one."""
+    """Return a view of windows of ``size`` elements, ``step`` apart, along ``dim``, in a new last dimension; a number has one."""
     at, length = (dimension(dim, x.ndim), x.shape[dim]) if x.ndim else (0, 1)
     if size < 0:
         raise GraphError(f"size is {size} but must be >= 0")
@@ -154,7 +154,7 @@ def folded(g: Array, shape: Shape, dim: int, size: int, step: int) -> Any:
     if not shape:
         return (g.reshape(()) if g.size else out)[()]
     at = dimension(dim, len(shape))
-    key = (slice(None),) * at + (windows(shape[at], size, step),)
+    key = (slice(None),) * at + (windows(shape[at], size, step),)  # one row of positions for each window
     add_at(out, key, np.moveaxis(g, -1, at + 1))
     return out
 
@@ -273,7 +273,7 @@ def cat(arrays: Sequence[Array], dim: int) -> Any:
     common = arrays[0]  # an array of the common type
     for other in arrays[1:]:
         common = promote(common, other)[0] if common.dtype != other.dtype else common
-    numbered = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]  # if all are empty, all
+    numbered = [(i, a) for i, a in enumerate(arrays) if a.shape != _EMPTY] or [*enumerate(arrays)]  # all, if all are empty
     first = numbered[0][1]
     at = dimension(dim, first.ndim)
     for i, other in numbered:

@@ -120,7 +120,7 @@ def _phase(zeta: Array, error: Array) -> tuple[Any, Any]:
 
 def _airy_waves(size: Array, which: int) -> Any:
     """Return Ai, Ai', Bi or Bi' (``which`` 0 to 3) at -size, from the expansions for large size (DLMF 9.7.9 to 9.7.12)."""
-    zeta, error = _zeta(size)
+    zeta, error = _zeta(size)  # whose error matters to the phase
     cosine, sine = _phase(zeta, error)
     parts: list[Any] = [0.0, 0.0]  # the sums of the terms with even and with odd k
     term: Any = 1.0
@@ -157,7 +157,7 @@ def elliptic_integral(m: Array, order: int, second: bool) -> Any:
 
     def sums(m: Array) -> Any:
         """Return the integrals for a vector of m by the trapezoidal rule in s."""
-        c = (1 - m)[:, None]
+        c = (1 - m)[:, None]  # one row for each m, one column for each s
         root = np.sqrt(c)
         widest = np.max(np.abs(np.log(np.where((c > 0) & np.isfinite(c), c, 1.0))), initial=0.0) / 4
         s = np.arange(-math.ceil((_SPAN + widest) / _STEP), math.ceil((_SPAN + widest) / _STEP) + 1) * _STEP

@@ -32,7 +32,7 @@ def round_to(x: Array, decimals: int) -> Any:
 
 
 def is_halfway(x: Array, decimals: int | None) -> Any:
-    """Return whether numbers are halfway between two numbers rounded to ``decimals``, or to integers for ``None``."""
+    """Return whether numbers are halfway between two neighbours of so many ``decimals``; ``None`` is 0: two integers."""
     scaled = x * 10.0 ** (decimals or 0)
     return scaled - np.floor(scaled) == 0.5
 
@@ -104,7 +104,7 @@ def share_of_hypot(x: Array, y: Array, second: bool) -> Any:
 @np.errstate(all="ignore")
 def product_over(a: Array, b: Array, size: Array) -> Any:
     """Return a*b/size in the order that neither underflows nor overflows; 0 where size is 0."""
-    value = np.where(size < 1e-300, a * b / size, a / size * b)
+    value = np.where(size < 1e-300, a * b / size, a / size * b)  # a/size overflows for a tiny size only
     return np.where(size == 0, value.dtype.type(0), value)[()]
 
 

@@ -105,7 +105,7 @@ def lane_shape(shape: Shape, dim: int) -> Shape:
 
 
 def _selection(name: str, positions: Callable[[Array, int], Positions]) -> _Forward:
-    """Return the function ``name`` that picks one element along each lane, not an empty one; it returns values and positions."""
+    """Return the function ``name`` that picks one element along each lane, with its position; an empty lane is an error."""
 
     def forward(x: Array, dim: int, keepdim: bool) -> Any:
         _needs_elements(name, x, dim)
@@ -146,7 +146,7 @@ def _position(name: str, find: Callable[..., Array]) -> _Forward:
 
 
 def _running_extreme(ufunc: np.ufunc) -> _Forward:
-    """Return the forward computation of running extremes along a dimension, and of the position of the last one so far."""
+    """Return the forward computation of running extremes along a dimension, each with the position of its last occurrence."""
 
     def forward(x: Array, dim: int) -> Any:
         at = dimension(dim, x.ndim)
@@ -163,7 +163,7 @@ def _running_extreme(ufunc: np.ufunc) -> _Forward:
 def ordered(x: Array, dim: int, descending: bool) -> Any:
     """Return the positions that sort x along ``dim``; equal elements keep their order, and nan is the largest value."""
     if not descending:
-        return np.argsort(x, axis=dim, kind="stable")
+        return np.argsort(x, axis=dim, kind="stable")  # for descending order, the same of x reversed, so that ties stay
     return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
 
 
@@ -176,7 +176,7 @@ def sort(x: Array, dim: int, descending: bool) -> Any:
 
 
 def topk(x: Array, k: int, dim: int, largest: bool) -> Any:
-    """Return the k largest or smallest elements along ``dim`` in order, and their positions."""
+    """Return the k largest elements (or smallest, without ``largest``) along ``dim`` in order, and their positions."""
     at = dimension(dim, x.ndim)
     if not 0 <= k <= as_lanes(x).shape[at]:
         raise ShapeError("selected index k out of range")

@@ -159,7 +159,7 @@ def _beta_below(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Serie
 
 
 def _beta_at_end(p: Array, q: Array, y: Array, z: Array, i: int, j: int) -> Series:
-    """Return the other integral for small z, from the power series in z in which q multiplies all terms that depend on p."""
+    """Return 1 - betainc(p, q, y) for small z = 1 - y as a series, from the power series in z with q before all terms with p."""
     unit = _unit(p, i, j)
     term, total = unit, unit.scaled(0.0)
     for n in range(1, _TERMS_AT_END):
@@ -215,7 +215,7 @@ def _at_end(power: Array, height: Array | float, order: int) -> Any:
 
 
 def _between(a: Array, b: Array, x: Array) -> Any:
-    """Return whether a and b are positive and finite, and x is between 0 and 1."""
+    """Return whether a and b are positive and finite, and x is between 0 and 1, without the ends."""
     return (a > 0) & (a < math.inf) & (b > 0) & (b < math.inf) & (x > 0) & (x < 1)
 
 

@@ -44,7 +44,7 @@ def reduced(values: Array, reduction: str) -> Any:
 
 
 def weight_of_one(reduction: str, *values: object) -> float:
-    """Return the weight of one element in the reduced loss of values, or of shapes."""
+    """Return the weight of one element in the reduced loss: 1, or for 'mean' 1/n for the common size n of values or shapes."""
     if reduction != "mean":
         return 1.0
     shape = np.broadcast_shapes(*(value if isinstance(value, tuple) else getattr(value, "shape", ()) for value in values))
@@ -134,7 +134,7 @@ def nll(x: Array, target: Value, reduction: str, ignore_index: int) -> Any:
     values = -x[class_key(classes, x.shape)]
     if valid is None:
         return reduced(values, reduction)
-    zero = values * 0.0 if values.dtype == object else 0.0
+    zero = values * 0.0 if values.dtype == object else 0.0  # the elements of a trace have a type of their own
     total = reduced(np.where(valid, values, zero)[()], "none" if reduction == "none" else "sum")
     with np.errstate(invalid="ignore"):
         return total / np.float64(np.sum(valid)) if reduction == "mean" else total
@@ -152,7 +152,7 @@ def cosine_at_margin(x1: Array, x2: Array, target: Array, margin: float) -> Any:
 
 
 def class_columns(name: str, shape: Shape, target: Positions) -> Positions:
-    """Return the class of each row of x as a column, after a check."""
+    """Return the class of each row of x, which has the given shape, as a column, after a check for the function ``name``."""
     rows: Shape = tuple(shape[:-1])
     if len(shape) not in (1, 2) or target.shape not in (rows, rows or (1,)):
         raise ShapeError(

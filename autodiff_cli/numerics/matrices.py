@@ -44,7 +44,7 @@ def converged(name: str, function: Callable[..., Any], x: Array, *rest: object) 
             with np.errstate(all="ignore"):
                 return function(x, *rest)
         reason = "contained non-finite values"
-    except np.linalg.LinAlgError:
+    except np.linalg.LinAlgError:  # no convergence
         pass
     raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix {reason}.")
 
@@ -175,7 +175,7 @@ def uses_inverse(x: Value) -> bool:
 
 
 def cofactors(x: Array) -> Any:
-    """Return the cofactors: from the minors of small matrices, and from the singular value decomposition of the others."""
+    """Return the cofactors: from the minors of small matrices, else from the singular values, or nan if not finite."""
     n = x.shape[-1]
     if n == 0:
         return x

@@ -24,7 +24,7 @@ def check_positions(index: Positions, length: int, message: str, negative: bool 
 
 
 def place_along(shape: Shape, dim: int, index: Positions) -> int:
-    """Return a dimension from the front, after a check of the positions along it."""
+    """Return a dimension from the front; an ``index`` of ``gather`` or ``scatter`` that does not fit the shape is an error."""
     at = dimension(dim, len(shape))
     if max(index.ndim, 1) != max(len(shape), 1):
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
@@ -54,7 +54,7 @@ def pick(x: Array, dim: int, index: Positions) -> Any:
 def drop(g: Array, shape: Shape, dim: int, index: Positions) -> Any:
     """Return zeros of a shape to which ``g`` is added at the positions of ``gather``, its adjoint."""
     out = np.zeros(shape, g.dtype)
-    add_at(out, gather_key(shape, dim, index) if shape else (), g if shape else np.sum(g))
+    add_at(out, gather_key(shape, dim, index) if shape else (), g if shape else np.sum(g))  # a number is at all positions
     return out[()]
 
 
@@ -64,12 +64,12 @@ def slices_at(dim: int, index: Positions) -> tuple[Any, ...]:
 
 
 def checked_slices(name: str, shape: Shape, dim: int, index: Positions) -> tuple[int, Any]:
-    """Return the dimension from the front, and the positions, a number or a vector, as a vector, after a check."""
+    """Return the dimension, from the front, and the positions as a vector; wrong ones are an error of the function ``name``."""
     at = dimension(dim, len(shape))
     if index.ndim > 1:
         raise IndexOutOfRange(f"{name}(): Index is supposed to be a vector")
     check_positions(index, shape[at] if shape else 1, "index out of range in self")
-    return at, index.reshape(-1)
+    return at, index.reshape(-1)  # a number is one position
 
 
 def slices_of(name: str, shape: Shape, dim: int, index: Positions) -> tuple[Any, ...]:
@@ -149,7 +149,7 @@ def runs_of(x: Array, part: str, dim: int | None) -> Any:
     first[1:] = np.any(flat[1:] != flat[:-1], 1)
     if part == "values":
         return rows[first] if dim is None else np.moveaxis(rows[first], 0, dimension(dim, x.ndim))
-    run = np.cumsum(first) - 1
+    run = np.cumsum(first) - 1  # the number of the run of each row
     if part == "counts":
         return np.bincount(run, minlength=int(first.sum()))
     return run.reshape(x.shape) if dim is None else run
@@ -161,7 +161,7 @@ def places_at(shape: Shape, key: Key) -> Positions:
 
 
 def range_along(shape: Shape, dim: int, start: int | None, end: int | None, step: int) -> Key:
-    """Return the index of the slices from start to end along a dimension."""
+    """Return the index of every ``step``-th slice along a dimension from start to before end; ``None`` is no bound."""
     return key_along(shape, dim, slice(start, end, step))
 
 

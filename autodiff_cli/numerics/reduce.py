@@ -15,7 +15,7 @@ from autodiff_cli.errors import ArgumentError, DtypeError
 
 
 def reduction(ufunc: np.ufunc) -> Any:
-    """Return the forward computation of a reduction with a ufunc."""
+    """Return the forward computation of a reduction with a ufunc along dimensions; ``None`` is all of them."""
 
     def forward(x: Array, dim: Dims, keepdim: bool) -> Any:
         at = None if dim is None else dimensions(dim, x.ndim)
@@ -25,7 +25,7 @@ def reduction(ufunc: np.ufunc) -> Any:
 
 
 def count(shape: Shape, dim: Dims) -> int:
-    """Return the number of elements that are reduced to one element."""
+    """Return the number of elements that are reduced to one element; ``None`` is all dimensions."""
     return math.prod(shape if dim is None else [shape[i] for i in dimensions(dim, len(shape))])
 
 
@@ -87,7 +87,7 @@ def recurrence(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
 
 def prod(x: Array, dim: int | None, keepdim: bool) -> Any:
     """Return products along a dimension; ``None`` is all dimensions."""
-    at: Any = None if dim is None else dimension(dim, x.ndim)
+    at: Any = None if dim is None else dimension(dim, x.ndim)  # raises the error for a number too
     keepdims: Any = bool(keepdim)
     return np.multiply.reduce(x, axis=at if x.ndim else None, keepdims=keepdims)[()]
 
@@ -112,7 +112,7 @@ def dims_alone(dim: Dims | bool) -> Dims:
 
 
 def correction_of(name: str, dim: Dims | bool, unbiased: bool | None, correction: Number | None) -> Number:
-    """Return the correction of a variance, by default 1; ``unbiased``, or a boolean as ``dim``, gives 1 or 0; not both."""
+    """Return the correction of a variance, by default 1; ``unbiased``, or a boolean as ``dim``, gives 1 or 0; two are an error."""
     unbiased = dim if isinstance(dim, bool) else unbiased
     if unbiased is not None and correction is not None:
         raise ArgumentError(f"{name}: give 'correction' or 'unbiased', not both")
