@@ -46,7 +46,7 @@ BUDGETS = {
     "derivatives": 1086,
     "evaluation": 3339,
     "explanation": 1995,
-    "gradient_checking": 1135,
+    "gradient_checking": 1136,
     "graph_drawing": 1882,
     "language": 1484,
     "lesson": 2033,

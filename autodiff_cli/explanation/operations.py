@@ -82,7 +82,7 @@ class NodeOperations:
     def _of_step(self, step: Step) -> Syntax:
         """Return the expression of a step with the names of tensors and the values of numbers; an unusual one stays as written."""
         tree = step.tree
-        if binding(tree) is not None:
+        if binding(tree) is not None:  # such as a sum over an index
             return tree
         trees, values = _operand_trees(step), _flat(step)
         if tree.kind in ("index", "attribute"):
@@ -114,7 +114,7 @@ class NodeOperations:
     def _operand_values(self, node: Node) -> dict[str, tuple[Syntax, Any]]:
         """Return the operands of a node with their values, by parameter: inputs, saved values, and arguments of the program."""
         primitive = node.primitive
-        if primitive is None or primitive.of_sequence:
+        if primitive is None or primitive.of_sequence:  # its operands do not have parameters of their own
             return {}
         saved_values, program_values = saved(node), self._program_arguments(node, primitive)
         edges = dict(zip(primitive.differentiable_args, node._edges, strict=False))

@@ -226,7 +226,7 @@ def in_words(node: Node, to: str) -> str | None:
     """Return the VJP rule of a node for its input ``to`` in words, with names between backticks; ``None`` without words for it."""
     if node.primitive is None or node.primitive.name not in _WORDS:
         return None
-    first_input = next((edge[0] for edge in node._edges if edge is not None), None)
+    first_input = next((edge[0] for edge in node._edges if edge is not None), None)  # the only one where words name its shape
     shape: Any = () if first_input is None or first_input._outputs != 1 else first_input._shape
     elements_of_mean = int(np.prod(shape)) // max(int(np.prod(node._shape)), 1)  # a result without elements has a mean of all
     return _WORDS[node.primitive.name].format(x=f"`{to}`", shape=list(shape), n=elements_of_mean)

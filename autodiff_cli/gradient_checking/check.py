@@ -307,7 +307,7 @@ class _Check:
         ]
 
     def _claim(self, method: Method, name: str, formula: str) -> Entry:
-        """Return the entry of the claim that ``formula`` is the derivative by ``name``; it lists wrong ``elements``."""
+        """Return the entry of the claim that ``formula`` is the derivative by ``name``, with its wrong ``elements``."""
         leaf = self.evaluation.variables[name]
         gradient = gradient_of(self.evaluation.output, leaf, self.evaluation.gradient)._data
         try:

@@ -151,7 +151,8 @@ class Extrapolated:
         rows = []
         elements = np.ravel(leaf._data)
         for i, row in enumerate(analytic):
-            quotient = DifferenceQuotient(_moved(leaf, i, compute), float(elements[i]), len(elements), self._largest)
+            function = _moved(leaf, i, compute)
+            quotient = DifferenceQuotient(function, float(elements[i]), elements=len(elements), largest=self._largest)
             rows.append([quotient.judged(j, float(value)) for j, value in enumerate(row)])
         return rows
 

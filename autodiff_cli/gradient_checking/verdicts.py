@@ -64,7 +64,7 @@ class Judge:
         self._spreads: dict[tuple[Index, bool], list[float]] = {}
 
     def derivative(self, value: float, index: Index, j: int) -> Verdict:
-        """Return the verdict on a derivative that was computed in float64."""
+        """Return the verdict on a derivative that was computed in float64; rounding errors are measured only if they matter."""
         slope = self._differences.slopes(index)[j]
         verdict = _verdict_without_derivative(slope, value)
         if verdict is None:

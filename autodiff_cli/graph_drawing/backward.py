@@ -129,7 +129,7 @@ def _kind(node: Node, root: Node, name: str) -> str:
 
 
 def _nodes_in_tree_order(root: Node) -> list[Node]:
-    """Return the nodes behind a node in the order in which the lines of a tree show them first."""
+    """Return the nodes behind a node, depth first: in the order in which the lines of a tree show them for the first time."""
     order: dict[Node, None] = {}
     stack = [root]
     while stack:

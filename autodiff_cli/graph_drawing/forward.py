@@ -52,10 +52,10 @@ class _GraphBuilder:
         tensors = self._evaluator.tensors
         for step in tensors.steps or ():
             self._add(step)
-        nodes = leading_to(self._nodes, self._position(output, None))
+        nodes = leading_to(self._nodes, self._position(output, tree=None))
         if nodes[-1].kind not in LEAVES:
             nodes[-1].kind = "output"
-        return Graph(nodes, tensors.source, "forward", self._evaluated)
+        return Graph(nodes, expression=tensors.source, direction="forward", evaluated=self._evaluated)
 
     def _add(self, step: Step) -> None:
         """Add a node for each tensor that a step returned and that has none; the node of a step without inputs is a constant."""

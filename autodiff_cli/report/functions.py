@@ -94,7 +94,7 @@ _WIDEST = 120
 
 
 def tables(result: FunctionList, _: int) -> list[Renderable]:
-    """Return a title and a table for each section, or the complete description if ``one``; the precision does not matter."""
+    """Return a title and a table for each section, or all about a function if only ``one`` was named; the precision is not used."""
     if result.one:
         return [_card(result.functions[0])]
     parts: list[Renderable] = []

@@ -108,7 +108,7 @@ def _breaks(line: str, most: int) -> Iterator[int]:
     used = 0  # the columns since the last break
     for match in _WORD.finditer(line):
         word = match.group().rstrip()
-        if used + columns(word) > most and used:
+        if used + columns(word) > most and used:  # the word begins the next line
             yield match.start()
             used = 0
         if columns(word) <= most:

@@ -35,7 +35,7 @@ def is_colored(color: str) -> bool:
     With ``auto``, this depends on the terminal and the environment, where ``NO_COLOR`` takes precedence over ``FORCE_COLOR``.
     """
     if color != "auto" or os.environ.get("NO_COLOR"):
-        return color == "always"
+        return color == "always"  # not for ``auto`` with ``NO_COLOR``
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")

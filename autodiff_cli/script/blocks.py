@@ -98,7 +98,7 @@ class Blocks(Machine):
             yield from node.children[-1].children
         finally:
             for context in reversed(entered):
-                context.__exit__(None, None, None)
+                context.__exit__(None, None, None)  # also after an error, of which the modes take no notice
 
     def _range(self, tree: Syntax) -> range:
         """Return the range of a loop, whose header is the call ``tree`` with one to three whole numbers."""

@@ -47,7 +47,7 @@ def parse_fields(token: Syntax, source: str, expression: Callable[[int, int], Sy
 
 
 def _field(source: str, start: int, end: int, expression: Callable[[int, int], Syntax]) -> Syntax:
-    """Return the node of the replacement field that begins at ``start`` in a format string whose text stops at ``end``."""
+    """Return the node of the replacement field that begins at ``start`` in a text that stops at ``end``; see ``parse_fields``."""
     colon, close = _field_ends(source, start, end)
     specification = source[colon + 1 : close] if colon < close else ""
     _check_specification(specification, (colon, close), source)

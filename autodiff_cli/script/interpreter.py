@@ -238,7 +238,7 @@ class Interpreter(Blocks):
             raise ArgumentError(f"only a tensor has elements to set, not {value_description(target)}")
 
     def _set_in_place(self, node: Syntax, target: object, value: object) -> None:
-        """Run ``x += y`` for a tensor, by the method ``add_``, or for a name with a number, which gets a new value."""
+        """Run ``x += y`` for a tensor, by the method ``add_``, or for a name with a number, which gets a new value; else raise."""
         variable, sign, _ = node.children
         if isinstance(target, Tensor):
             name = f"{IN_PLACE[sign.text]}_"
