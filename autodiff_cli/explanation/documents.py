@@ -67,7 +67,7 @@ class Page:
             text = f"{self.name(sweep.target)} is the result, {self.name(output)}. {text}"
         self.paragraph(text)
         for item in abbreviated([*enumerate(sweep.steps, 1)], _MOST_STEPS):
-            if isinstance(item, int):
+            if isinstance(item, int):  # the number of steps that are left out
                 self.paragraph(f"... {plural(item, 'more step')} ...")
             else:
                 number, step = item
@@ -94,7 +94,7 @@ class Page:
         heads = ["name", "operation", "value", "shape"] if has_shapes else ["name", "operation", "value"]
         self.lines += ["", f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
         for line in abbreviated(lines, MOST_ROWS):
-            if isinstance(line, int):
+            if isinstance(line, int):  # the number of lines that are left out
                 self.lines.append(f"| ... | {line:,} more |{' |' * (len(heads) - 2)}")
                 continue
             cells = [self.code(line.name), self.code(self.notation.formula(line.operation))]
@@ -164,7 +164,7 @@ class _LatexPage(Page):
         """Write the forward pass as aligned equations: name, operation (but not for a leaf), and value with its shape."""
         rows = []
         for line in abbreviated(lines, MOST_ROWS):
-            if isinstance(line, int):
+            if isinstance(line, int):  # the number of lines that are left out
                 rows.append(rf"& \;\;\vdots && \text{{{line:,} more}}")
                 continue
             name, operation = self.notation.name(line.name), self.notation.formula(line.operation)

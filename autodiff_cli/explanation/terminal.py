@@ -98,7 +98,7 @@ def _forward(lines: Sequence[ForwardLine], precision: int) -> Table:
     rows = []
     functions = {line.name.rpartition(".")[0] for line in lines if not line.expression}  # %1.2 is inside the function %1
     for line in abbreviated(lines, MOST_ROWS):
-        if isinstance(line, int):
+        if isinstance(line, int):  # the number of lines that are left out
             rows.append(more_rows(line))
             continue
         text = unparse(line.operation)

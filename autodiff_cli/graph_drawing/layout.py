@@ -66,7 +66,7 @@ def place(sizes: Sequence[Point], edges: Edges, flats: Sequence[float]) -> Layou
     points_x = [point_x for curve in curves for point_x, _y in curve]
     left = min([x[i] - width / 2 for i, (width, _height) in enumerate(sizes)] + points_x)
     right = max([x[i] + width / 2 for i, (width, _height) in enumerate(sizes)] + points_x)
-    centers = [(x[i] - left, sum(bands[layers.layer[i]]) / 2) for i in range(len(sizes))]
+    centers = [(x[i] - left, sum(bands[layers.layer[i]]) / 2) for i in range(len(sizes))]  # in the middle of their layers
     moved_curves = [[(point_x - left, y) for point_x, y in curve] for curve in curves]  # so that the picture begins at x = 0
     return Layout(right - left, bands[-1][1], centers, moved_curves)
 

@@ -152,7 +152,7 @@ class Graph(CommandResult):
                 "count": node.count,
             }
             if self.evaluated:
-                shaped = node.value if node.value is not None else node.grad
+                shaped = node.value if node.value is not None else node.grad  # which has the shape of the unknown value
                 record |= {
                     "value": plain(node.value),
                     "shape": None if shaped is None else list(np.shape(shaped)),
