@@ -6,6 +6,7 @@ of the language: derivatives of every order, power series, tracing and many digi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -107,6 +108,7 @@ class Components:
     def _function(self, k: int, fixed: int, count: int) -> TensorFunction:
         """Return the public function of component k, an elementwise operation that exists as long as its function is used."""
         intervals: Any = getattr(self, "intervals", None)
+        subscripts = new_tree("subscripts", number_tree(str(k)))
         rules = {name: None if i < fixed else self._rule(i, k) for i, name in enumerate(self.parameters)}
         primitive = Primitive(
             name=self.name,
@@ -117,7 +119,7 @@ class Components:
             elementwise=True,
             precise=lambda *arguments: self.precise(*arguments)[k],
             interval=None if intervals is None else lambda _, operands: intervals(*operands)[k],
-            notation=self.tree if count == 1 else lambda arguments: _indexed(self.tree(arguments), k),
+            notation=self.tree if count == 1 else lambda arguments: new_tree("index", self.tree(arguments), subscripts),
             partial=lambda name: self.partial(self.parameters.index(name)),
         )
         call = general(primitive, NodeFactory(primitive, f"{self.name.capitalize()}Backward0", {}))
@@ -138,14 +140,6 @@ class Components:
 
     def _rule(self, i: int, k: int) -> VjpRule:
         """Return the VJP rule of component k for argument i, with the names of its own parameters."""
-
-        def vjp(g: Any, out: Any, *arguments: Any) -> Any:
-            return self.vjp(i, k, g, out, *arguments)
-
-        vjp.names = ("g", "out", *self.parameters)  # type: ignore[attr-defined]
-        return vjp
-
-
-def _indexed(tree: Syntax, k: int) -> Syntax:
-    """Return an expression followed by the index k."""
-    return new_tree("index", tree, new_tree("subscripts", number_tree(str(k))))
+        rule = functools.partial(self.vjp, i, k)
+        rule.names = ("g", "out", *self.parameters)  # type: ignore[attr-defined]
+        return rule

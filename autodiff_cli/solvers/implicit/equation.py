@@ -15,6 +15,8 @@ import numpy as np
 from autodiff_cli.autograd.printing import Size
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.tape import Tape
+from autodiff_cli.compiler.tracer import as_operand, as_tensor
 from autodiff_cli.errors import NotPrecise
 from autodiff_cli.language.tree import Syntax, name_tree, unparse
 from autodiff_cli.solvers.implicit.components import Components, replayed
@@ -60,7 +62,7 @@ class Equation(Components):
         written: tuple[Syntax, list[str]],
     ) -> None:
         self._written = written
-        self.unknowns, self.constants, self._results = unknowns, parameters, results
+        self.unknowns, self.constants, self.results = unknowns, parameters, results
         self.is_minimum = name == "argmin"
         self.residuals = gradient(results[0], unknowns) if self.is_minimum else results
         self._starts = 2 if bracketed else len(unknowns)
@@ -95,7 +97,7 @@ class Equation(Components):
         call, names = self._written
         if [unparse(tree) for tree in arguments[self._starts :]] == names:
             return call
-        return definition_tree(self.name, self.unknowns, self.constants, self._results, arguments)
+        return definition_tree(self.name, self.unknowns, self.constants, self.results, arguments)
 
     @cached_property
     def _slopes(self) -> list[list[Operand]]:
@@ -117,16 +119,15 @@ class Equation(Components):
 
     def problem(self, parameters: Vector) -> RootProblem:
         """Return the equations for given values of the parameters."""
-        return TapeProblem(self._system_alone(self.residuals, parameters))
+        return TapeProblem(self.system_alone(self.residuals, parameters))
 
-    def objective_alone(self, parameters: Vector) -> System:
-        """Return the objective of ``argmin`` for given values of the parameters."""
-        return self._system_alone(self._results, parameters)
-
-    def _system_alone(self, results: list[Operand], parameters: Vector) -> System:
-        """Return results as functions of the unknowns alone, for given values of the parameters."""
-        known = dict(zip(self.constants, map(np.float64, parameters), strict=True))
-        return TapeSystem(self.unknowns, results, len(self.unknowns), known)
+    def system_alone(self, operands: list[Operand], parameters: Vector) -> System:
+        """Return operands as functions of the unknowns alone, on a tape of their own, for given values of the parameters."""
+        tape = Tape(np.float64)
+        unknowns = [tape.variable(unknown.variable) for unknown in self.unknowns]
+        values: dict[Operand, Any] = dict(zip(self.unknowns, (as_tensor(tape, unknown) for unknown in unknowns), strict=True))
+        values |= zip(self.constants, map(np.float64, parameters), strict=True)
+        return TapeSystem(unknowns, [as_operand(value) for value in replayed(operands, values)], len(unknowns))
 
     def solve(self, *arrays: Array) -> Array:
         """Return the unknowns for arrays of starts and parameters, as float32 only if all of them are."""
@@ -173,28 +174,16 @@ class TapeSystem(System):
         variables: the variables.
         results: the values of the functions.
         active: the number of variables with respect to which the Jacobian matrix is computed.
-        known: the values of further variables, if there are some; the functions are then written to another tape.
     """
 
-    def __init__(
-        self, variables: Sequence[Instruction], results: Sequence[Operand], active: int, known: dict[Instruction, Any] | None = None
-    ) -> None:
-        if known is not None:
-            from autodiff_cli.compiler.tape import Tape
-            from autodiff_cli.compiler.tracer import as_operand, as_tensor
-
-            tape = Tape(np.float64)
-            own = [tape.variable(variable.variable) for variable in variables]
-            tensors = {old: as_tensor(tape, new) for old, new in zip(variables, own, strict=True)}
-            results = [as_operand(value) for value in replayed(results, {**tensors, **known})]
-            variables = own
+    def __init__(self, variables: list[Instruction], results: list[Operand], active: int) -> None:
         # What ``System`` computes from the programs, which are not there, is set directly.
-        self.tape = list(variables), list(results)
+        self.tape = variables, results
         self.source, self.programs = "", []
         self.labels = [variable.variable for variable in variables]
         self.names, self.shapes = tuple(self.labels), dict.fromkeys(self.labels, Size())
         self.start = np.zeros(len(self.labels))
-        self.active, self.count = active, len(self.tape[1])
+        self.active, self.count = active, len(results)
         self.result_shapes = [Size()] * self.count
         self.evaluations, self.seconds = 0, 0.0
         self._constants, self._programs, self._by_formula = {}, {}, False

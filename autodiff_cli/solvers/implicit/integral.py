@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 ACCURACY, MOST_LEVELS = 1.2e-14, 8
 """The error of an integral, relative to it, that is asked for, and the level with most nodes, each with twice those before."""
-ACCEPTED = 1e-10
-"""The largest relative error of an integral with a value."""
 MOST_SECONDS = 20.0
 """The maximum processor time of one integral."""
 MOST_PARTS = 100
@@ -228,7 +226,6 @@ class Integral(Components):
             value, error = SingularIntegral(
                 lambda t: self._values(t, *parameters),
                 lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))),
-                ACCEPTED,
             ).over(low, high)
         if not np.isfinite(error):
             kind = "it diverges, or oscillates without end" if not np.isfinite(high - low) else "it diverges"

@@ -7,7 +7,7 @@ If the integrand f jumps at s, where u(s, p) = 0, the derivative of its integral
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ import numpy as np
 
 from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.instruction import Instruction, Operand
+from autodiff_cli.compiler.partition import needed
 from autodiff_cli.compiler.tracer import as_operand, as_tensor
 from autodiff_cli.language.tree import name_tree
-from autodiff_cli.postorder import postorder
 from autodiff_cli.solvers.implicit.components import Components, replayed
 from autodiff_cli.solvers.implicit.equation import Equation
 from autodiff_cli.solvers.roots.all_roots import roots_over
@@ -62,7 +62,7 @@ KINKS: dict[str, Callable[..., Any]] = {
 def switching(variable: Instruction, integrand: Operand, table: Mapping[str, Callable[..., Any]]) -> list[Operand]:
     """Return the functions of a variable, on its tape, that are 0 where operations in a table, such as ``JUMPS``, switch."""
     zeros: dict[Operand, None] = {}
-    for step in _steps(integrand):
+    for step in needed([integrand]):
         rule = None if step.primitive is None else table.get(step.primitive.name)
         if rule is not None:
             zero = as_operand(rule(*_tensors(variable, step.operands), *step.statics))
@@ -179,14 +179,9 @@ def one_sided(function: Operand, variable: Instruction, values: Mapping[Instruct
         values: the place as the value of the variable, and the values of the other variables.
         step: the step.
     """
-    steps = [s for s in _steps(function) if s.primitive is not None and s.primitive.name in (*JUMPS, "eq", "ne")]
+    steps = [s for s in needed([function]) if s.primitive is not None and s.primitive.name in (*JUMPS, "eq", "ne")]
     near, far = (replayed(steps, {**values, variable: values[variable] + n * step}) for n in (1.0, 2.0))
     return {s: a if s.dtype == np.bool_ else 2.0 * a - b for s, a, b in zip(steps, near, far, strict=True)}
-
-
-def _steps(function: Operand) -> Iterable[Instruction]:
-    """Return the instructions of an operand."""
-    return postorder([function] if type(function) is Instruction else [], lambda step: step.inputs)
 
 
 def moving_jumps(variable: Instruction, parameters: Sequence[Instruction], zeros: list[Operand], f: Operand) -> list[list[Jumps]]:

@@ -113,22 +113,18 @@ class Choice:
             NoValue: if the definition does not have a value; the error says why.
         """
         with in_time(1, MOST_SECONDS, _LATE):
-            return self._alone(start, constants)
-
-    def _alone(self, start: Vector, constants: Vector) -> Vector:
-        """Return the unknowns of one element by the search of its kind, without a limit of time; see ``alone``."""
-        problem = self.equation.problem(constants)
-        if self.equation.is_minimum:
-            return self._minimum(problem, start, constants)
-        if self.bracketed:
-            return _only_root(problem, float(start[0]), float(start[1]))
-        result = search(problem, start, _SECONDS)
-        if not result.check.converged:
-            raise _unsolved(problem, result)
-        x = result.check.point.x
-        if not result.check.multiplicity:
-            raise NoValue(f"the root {_place(problem, x)} is not isolated: the equation also holds beside it", hint=_AGAIN)
-        return _nearest_root(problem, float(start[0]), x) if len(start) == 1 else x
+            problem = self.equation.problem(constants)
+            if self.equation.is_minimum:
+                return self._minimum(problem, start, constants)
+            if self.bracketed:
+                return _only_root(problem, float(start[0]), float(start[1]))
+            result = search(problem, start, _SECONDS)
+            if not result.check.converged:
+                raise _unsolved(problem, result)
+            x = result.check.point.x
+            if not result.check.multiplicity:
+                raise NoValue(f"the root {_place(problem, x)} is not isolated: the equation also holds beside it", hint=_AGAIN)
+            return _nearest_root(problem, float(start[0]), x) if len(start) == 1 else x
 
     def _halved(self, bracket: Vector, constants: Vector) -> Vector:
         """Return a start in each bracket: near the change of sign if its ends have different signs, else its middle."""
@@ -197,7 +193,7 @@ class Choice:
 
     def _minimum(self, problem: RootProblem, start: Vector, constants: Vector) -> Vector:
         """Return the point of the minimum to which a trust-region method descends, verified as a root of the gradient."""
-        objective = self.equation.objective_alone(constants)
+        objective = self.equation.system_alone(self.equation.results, constants)
         minimize = library("scipy.optimize", "argmin").minimize
         try:
             reached = minimize(

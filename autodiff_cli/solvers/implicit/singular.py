@@ -22,6 +22,8 @@ _MOST_SPLITS = 30
 """The maximum number of places at which a range is split."""
 _ACCURACY = 1e-17
 """The relative error of a range that is not split."""
+_ACCEPTED = 1e-10
+"""The largest relative error of an integral with a value."""
 _DIGITS = (20, 40)
 """The digits of two quadratures, of which the first one is left out for an integrand without singularities."""
 _POWER = 12
@@ -38,14 +40,10 @@ class SingularIntegral:
     Args:
         values: computes the function for an array of floats.
         in_digits: returns the function of mpmath numbers, given the arithmetic.
-        accepted: the largest relative error of an integral with a value.
     """
 
-    def __init__(
-        self, values: Callable[[Vector], Vector], in_digits: Callable[[Arithmetic], NumberFunction], accepted: float
-    ) -> None:
+    def __init__(self, values: Callable[[Vector], Vector], in_digits: Callable[[Arithmetic], NumberFunction]) -> None:
         self._values, self._in_digits = values, in_digits
-        self._accepted = accepted
         self._arithmetics = [Arithmetic(digits) for digits in _DIGITS]  # which keep the nodes of the quadrature
 
     def over(self, low: float, high: float) -> tuple[float, float]:
@@ -67,7 +65,7 @@ class SingularIntegral:
                     splits -= 1
                     continue
             value, error, size = value + part, error + estimate, size + abs(part)
-        return value, error if error <= self._accepted * max(abs(value), 1e-3 * size) else np.inf
+        return value, error if error <= _ACCEPTED * max(abs(value), 1e-3 * size) else np.inf
 
     def _over_piece(self, low: float, high: float) -> tuple[float, float]:
         """Return the integral over a range without singularities inside, and an estimate of its error.
@@ -80,23 +78,22 @@ class SingularIntegral:
         if is_singular[1]:
             value, error = self._over_piece(high, low)
             return -value, error
-        quadrature = _from_singularity if is_singular[0] else _plain
         is_regular = bool(not is_singular[0] and np.isfinite(high - low))
         results = []
         for math in self._arithmetics[is_regular:]:  # without a singularity, only the one with more digits
             try:
-                value, estimate = map(float, quadrature(math, self._in_digits, low, high))
+                value, estimate = map(float, _quadrature(math, self._in_digits, low, high, bool(is_singular[0])))
             except (AutodiffError, ArithmeticError, ValueError):
                 return np.nan, np.nan
             if not np.isfinite(value):
                 return np.nan, np.nan
             results.append(value)
-            if not is_regular and not estimate <= self._accepted * abs(value):
+            if not is_regular and not estimate <= _ACCEPTED * abs(value):
                 return value, np.nan
         # next to an end, the quadrature leaves out a part; twice as many digits square its ratio to the whole
         change = abs(value - results[0])
         error = max(estimate, change * (change / (abs(value) or 1.0)))
-        return value, error if is_regular or error <= self._accepted * abs(value) else np.inf
+        return value, error if is_regular or error <= _ACCEPTED * abs(value) else np.inf
 
 
 def roughest(values: Callable[[Array], Array], low: Vector, high: Vector) -> Vector:
@@ -122,16 +119,12 @@ def roughest(values: Callable[[Array], Array], low: Vector, high: Vector) -> Vec
     return np.where(has_middle, low / 2 + high / 2, t[ranges, k])
 
 
-def _plain(math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float) -> tuple[Any, Any]:
-    """Return an integral and an estimate of its error."""
-    value, error = math.context.quad(in_digits(math), [math.mpf(low), math.mpf(high)], error=True)
-    return value, error
-
-
-def _from_singularity(
-    math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float
-) -> tuple[Any, Any]:
-    """Return the integral, singular at the lower limit a, with t = a + (b - a)*u**p in place of t, and an estimate of its error."""
+def _quadrature(
+    math: Arithmetic, in_digits: Callable[[Arithmetic], NumberFunction], low: float, high: float, is_singular: bool
+) -> Any:
+    """Return an integral and an estimate of its error; singular at the lower limit a, with t = a + (b - a)*u**p in place of t."""
+    if not is_singular:
+        return math.context.quad(in_digits(math), [math.mpf(low), math.mpf(high)], error=True)
     wide = Arithmetic((_POWER + 4) * math.digits)  # holds the sum of the limit and the smallest power
     function = in_digits(wide)
     length = wide.mpf(high) - wide.mpf(low)
@@ -140,5 +133,4 @@ def _from_singularity(
         slope = length * wide.mpf(u) ** (_POWER - 1)
         return math.mpf(function(low + slope * u) * slope * _POWER)
 
-    value, error = math.context.quad(integrand, [0, 1], error=True)
-    return value, error
+    return math.context.quad(integrand, [0, 1], error=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +30,6 @@ _MOST_NAMED = 5  # the maximum number of variables that a note names
 MOST_SECONDS = 4.0  # the time for the evaluations of a search of up to ``DENSE`` variables
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Minimum(Solution):
     """The result of ``minimize``.
 
@@ -52,17 +50,21 @@ class Minimum(Solution):
     command = "minimize"
     tables = "autodiff_cli.solvers.minima.tables:tables"
 
-    solution: dict[str, Vector]
-    start: dict[str, Vector]
-    at_bound: dict[str, list[str]]
-    value: float
-    gradient_norm: float
-    eigenvalues: Vector
-    multipliers: dict[str, float]
-    direction: dict[str, Vector]
-    sentence: str
-    trace: list[Record] | None
-    sensitivity: dict[str, dict[str, Vector | float]] = field(default_factory=dict)
+    def __init__(self, problem: MinimumProblem, search: Search, traced: bool) -> None:
+        super().__init__(expression=problem.expression, converged=search.converged, verdict=search.verdict)
+        self.reason = "" if search.converged else search.sentence
+        self.advice = search.advice
+        self.steps, self.evaluations = search.steps, problem.system.evaluations
+        self.solution, self.start = problem.named(search.x), problem.named(problem.system.start)
+        self.at_bound = _at_bound(problem, search.x)
+        self.value = problem.sign * problem.value(search.x)
+        self.gradient_norm, self.eigenvalues = search.gradient_norm, search.eigenvalues
+        self.multipliers = _multipliers(problem, search.certificate)
+        direction = search.direction
+        self.direction = {} if direction is None or not direction.any() else problem.system.named(direction)
+        self.sentence = search.sentence
+        self.trace = search.trace if traced else None
+        self.sensitivity: dict[str, dict[str, Vector | float]] = {}
 
     def answer(self) -> Record:
         """Return the entries for JSON; ``proof`` only with a verified minimum, and others only if there are any."""
@@ -141,27 +143,8 @@ def minimize(
         problem.seconds = MOST_SECONDS
     search = Search(problem)
     search.run()
-    direction = {} if search.direction is None or not search.direction.any() else problem.system.named(search.direction)
-    result = Minimum(
-        expression=expression,
-        converged=search.converged,
-        verdict=search.verdict,
-        reason="" if search.converged else search.sentence,
-        advice=search.advice,
-        steps=search.steps,
-        evaluations=problem.system.evaluations,
-        notes=notes,
-        solution=problem.named(search.x),
-        start=problem.named(problem.system.start),
-        at_bound=_at_bound(problem, search.x),
-        value=problem.sign * problem.value(search.x),
-        gradient_norm=search.gradient_norm,
-        eigenvalues=search.eigenvalues,
-        multipliers=_multipliers(problem, search.certificate),
-        direction=direction,
-        sentence=search.sentence,
-        trace=search.trace if trace else None,
-    )
+    result = Minimum(problem, search, trace)
+    result.notes = notes
     if sensitivity and result.converged and search.certificate is not None:
         result.sensitivity = sensitivities(problem, search.certificate, const or {}, sensitivity)
     return result
@@ -178,8 +161,7 @@ def _check_sensitivity(names: Sequence[str], const: Mapping[str, Value]) -> None
 def _at_bound(problem: MinimumProblem, x: Vector) -> dict[str, list[str]]:
     """Return ``low``, ``high`` or an empty text for each element of each variable."""
     ends = np.where(x <= problem.low, "low", np.where(x >= problem.high, "high", ""))
-    names = [label.partition("[")[0] for label in problem.system.labels]
-    return {owner: [str(end) for name, end in zip(names, ends, strict=True) if name == owner] for owner in problem.system.names}
+    return {name: [str(end) for end in np.ravel(part)] for name, part in problem.system.named(ends).items()}
 
 
 def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> dict[str, float]:
@@ -193,9 +175,6 @@ def _multipliers(problem: MinimumProblem, certificate: Certificate | None) -> di
         sign, bound = (">=", problem.low[i]) if is_low else ("<=", problem.high[i])
         multipliers[f"{problem.system.labels[i]} {sign} {bound:.12g}"] = problem.sign * abs(float(certificate.reduced[i]))
     return multipliers
-
-
-VALUE = "value"  # the name of the minimal value among the derivatives
 
 
 def sensitivities(
@@ -224,5 +203,5 @@ def sensitivities(
         slopes = np.zeros(n)
         slopes[free] = np.linalg.lstsq(matrix, right, rcond=None)[0][: len(free)]
         value_slope = float(problem.sign * (weights @ jacobian[:, k]))
-        result[name] = {**system.named(slopes + 0.0), VALUE: value_slope + 0.0}  # without a sign of 0
+        result[name] = {**system.named(slopes + 0.0), "value": value_slope + 0.0}  # without a sign of 0
     return result

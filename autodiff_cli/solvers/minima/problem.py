@@ -142,11 +142,6 @@ class MinimumProblem:
         """The number n of variables."""
         return len(self.start)
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether a variable has a bound."""
-        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-
     def values(self, x: Vector) -> tuple[float, Vector]:
         """Return f and c at a point."""
         result = self._at("values", x)
@@ -203,7 +198,7 @@ def _statements(expression: str, source: str, subject: Sequence[str], known: set
             "minimize takes one expression, not an equation",
             span=wrong.span,
             source=expression,
-            hint=f"state an equation as a constraint: {setting('subject', _quoted(objective.text(wrong)))}",
+            hint="state an equation as a constraint: " + setting("subject", f'"{objective.text(wrong)}"'),
         )
     constraints: list[Constraint] = []
     start = len(expression) + 1
@@ -233,7 +228,7 @@ def _constraints(parsed: Equations, equation: Equation) -> list[Constraint]:
             "a constraint is an equation or an inequality",
             span=equation.span,
             source=parsed.source,
-            hint=f"write it as in {setting('subject', _quoted('x + y == 1'))} or {setting('subject', _quoted('x*y >= 2'))}",
+            hint="write it as in " + " or ".join(setting("subject", text) for text in ('"x + y == 1"', '"x*y >= 2"')),
         )
     result = []
     for left, sign, right in zip(sides[:-1], signs, sides[1:], strict=True):
@@ -242,10 +237,6 @@ def _constraints(parsed: Equations, equation: Equation) -> list[Constraint]:
         text = parsed.source[slice(*span)] if len(signs) > 1 else parsed.text(equation)
         result.append(Constraint(" ".join(text.split()), Syntax("sub", [greater, less], "", span), sign == "=="))
     return result
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
 
 
 def check_start(problem: MinimumProblem) -> None:

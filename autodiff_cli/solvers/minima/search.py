@@ -137,7 +137,7 @@ class Search:
         for _ in range(_MOST_ESCAPES):
             if self.problem.size > DENSE:
                 done = descend_large(self.problem, self.x, _MOST_STEPS, self._report)
-            elif self.problem.is_bounded:
+            elif np.isfinite([self.problem.low, self.problem.high]).any():
                 done = descend_between(self.problem, self.x, self._report)
             else:
                 done = TrustRegion(self.problem, self.x, self._report).run(_MOST_STEPS)

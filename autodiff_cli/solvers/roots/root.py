@@ -342,7 +342,7 @@ def _range_notes(problem: RootProblem, roots: Roots) -> list[Record]:
     if roots.unresolved:
         where = _listed_places(problem, roots.unresolved)
         notes.append(note("unresolved", f"it is not decided whether there is a root at {where}"))
-    elif roots.complete and not all(check.is_proven for check in roots.checks):
+    elif roots.complete and any(check.proof not in PROVEN for check in roots.checks):
         rest = "outside of the errors of the roots found, it is proven that the range does not contain any"
         notes.append(note("unproven", f"a root without a proof may be a place where the equation only comes close to 0; {rest}"))
     elif not roots.complete:

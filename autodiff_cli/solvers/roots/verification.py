@@ -65,11 +65,6 @@ class Verification(NamedTuple):
         return self.verdict in ("root", "multiple_root")
 
     @property
-    def is_proven(self) -> bool:
-        """Whether interval arithmetic proves that the root exists."""
-        return self.proof in PROVEN
-
-    @property
     def digits(self) -> int:
         """The number of certain digits of every unknown: significant digits, or decimals if it is 0."""
         size = np.abs(self.point.x)
