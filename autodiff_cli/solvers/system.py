@@ -153,9 +153,8 @@ class System:
         """Return the third derivatives d3 F[i]/dx[j] dv dv at a point in a direction v, of shape (m, n)."""
         return self.columns(x[:, None], "third", v=direction)[:, 0].reshape(self.count, len(x))
 
-    def product(self, x: Vector, direction: Vector, weights: Vector | None = None) -> Vector:
+    def product(self, x: Vector, direction: Vector, weights: Vector) -> Vector:
         """Return the product of the Hessian matrix, see ``hessian``, with a direction: n numbers; no matrix is built."""
-        weights = np.ones(self.count) if weights is None else weights
         return self.columns(x[:, None], "product", v=direction, w=weights)[:, 0]
 
     def columns(self, points: Matrix | list[Vector], kind: str = "values", **extra: Vector) -> Matrix:
@@ -351,11 +350,6 @@ def second_along(operand: Operand, by: list[Instruction]) -> Operand:
     return _along(_along(operand, by), by)
 
 
-def _product(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
-    """Append the product of the Hessian matrix of the weighted sum of the functions with the direction ``v:i``."""
-    return [_along(slope, by) for slope in gradient(_weighted(by[0].tape, "w", functions), by)]
-
-
 def _hessian(by: list[Instruction], functions: list[Operand], active: int) -> list[Operand]:
     """Append the lower triangle of the Hessian matrix of the weighted sum of the functions, row by row."""
     slopes = gradient(_weighted(by[0].tape, "w", functions), by)
@@ -369,6 +363,6 @@ _RESULTS: dict[str, Results] = {
     "linear": lambda by, functions, active: [*functions, *(slope for f in functions for slope in gradient(f, by[:active]))],
     "hessian": _hessian,
     "third": lambda by, functions, active: [slope for f in functions for slope in gradient(second_along(f, by), by)],
-    "product": _product,
+    "product": lambda by, functions, active: [_along(s, by) for s in gradient(_weighted(by[0].tape, "w", functions), by)],
 }
 """The functions that append the results of each kind to a tape, given the variables, the functions and ``System.active``."""

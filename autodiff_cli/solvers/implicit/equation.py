@@ -202,4 +202,4 @@ class TapeProblem(RootProblem):
 
     def __init__(self, system: System) -> None:
         self.expression, self.const, self.unused = "", {}, []
-        self.system, self.start, self.labels = system, system.start, system.labels
+        self.system, self.start = system, system.start

@@ -17,7 +17,7 @@ from autodiff_cli.errors import NoValue, setting
 from autodiff_cli.lazy import library
 from autodiff_cli.solvers.implicit.components import in_time
 from autodiff_cli.solvers.roots.all_roots import roots_over
-from autodiff_cli.solvers.roots.newton import SearchResult, search
+from autodiff_cli.solvers.roots.newton import search
 from autodiff_cli.solvers.roots.root import Root
 from autodiff_cli.solvers.roots.row_search import RowSearch
 
@@ -83,18 +83,16 @@ class Choice:
 
     def proven(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
         """Return the unknowns, and where they are proven to be the solution that is meant."""
+        x, done = self._rows.proven(self._halved(start, constants) if self.bracketed else start, constants)
         if self.equation.is_minimum:
-            x, done = self._rows.proven(start, constants)
             return x, done & self._is_minimum(x, constants)
+        if len(x) > 1:
+            return x, done
         if self.bracketed:
-            x, done = self._rows.proven(self._halved(start, constants), constants)
             return x, done & self._is_alone(x, start[0], start[1], constants)
-        x, done = self._rows.proven(start, constants)
-        if len(x) == 1:
-            reach = np.abs(x[0] - start[0])
-            ends = np.minimum(start[0] - reach, x[0]), np.maximum(start[0] + reach, x[0])  # x, although the sums are rounded
-            done = done & self._is_alone(x, *ends, constants)
-        return x, done
+        reach = np.abs(x[0] - start[0])
+        ends = np.minimum(start[0] - reach, x[0]), np.maximum(start[0] + reach, x[0])  # x, although the sums are rounded
+        return x, done & self._is_alone(x, *ends, constants)
 
     def enclosed(self, start: Vector, low: Vector, high: Vector) -> tuple[Vector, Mask]:
         """Return bounds of the unknowns for all parameters in boxes, of shape (2, n, boxes), and where they are proven."""
@@ -120,10 +118,11 @@ class Choice:
                 return _only_root(problem, float(start[0]), float(start[1]))
             result = search(problem, start, _SECONDS)
             if not result.check.converged:
-                raise _unsolved(problem, result)
+                bracket = f"a bracket if there is one unknown: root({problem.system.labels[0]}=0..2, ...)"
+                raise NoValue(Root(problem, result).reason, hint=f"{_AGAIN}, or {bracket}")
             x = result.check.point.x
             if not result.check.multiplicity:
-                raise NoValue(f"the root {_place(problem, x)} is not isolated: the equation also holds beside it", hint=_AGAIN)
+                raise NoValue(f"the root {problem.place(x)} is not isolated: the equation also holds beside it", hint=_AGAIN)
             return _nearest_root(problem, float(start[0]), x) if len(start) == 1 else x
 
     def _halved(self, bracket: Vector, constants: Vector) -> Vector:
@@ -208,30 +207,18 @@ class Choice:
         check = search(problem, reached.x, _SECONDS).check
         x = check.point.x
         if not check.converged or not np.isfinite(x).all():
-            raise NoValue(f"no minimum found: at {_place(problem, reached.x)}, the gradient is not 0, or not defined", hint=_AGAIN)
+            raise NoValue(f"no minimum found: at {problem.place(reached.x)}, the gradient is not 0, or not defined", hint=_AGAIN)
         curvatures = problem.system.jacobian(x)
         if check.multiplicity != 1:
-            what = f"at {_place(problem, x)}, which may be a minimum, the curvature is 0"
+            what = f"at {problem.place(x)}, which may be a minimum, the curvature is 0"
             raise NoValue(f"no minimum that has derivatives found: {what}", hint="find it with the command minimize")
         if not np.isfinite(curvatures).all() or np.linalg.eigvalsh(curvatures)[0] <= 0:
-            raise NoValue(f"no minimum found: {_place(problem, x)} is a stationary point without positive curvature", hint=_AGAIN)
+            raise NoValue(f"no minimum found: {problem.place(x)} is a stationary point without positive curvature", hint=_AGAIN)
         return x
 
 
 _AGAIN = "write another start"
 _LATE = "if a root inside the equation is multiple, write one system of several unknowns, root([y, z]=[1, 1], [..., ...])[0]; "
-
-
-def _place(problem: RootProblem, x: Vector) -> str:
-    """Return a point in words, such as ``y = 1.5``."""
-    return ", ".join(f"{label} = {value:.6g}" for label, value in zip(problem.labels, x, strict=True))
-
-
-def _unsolved(problem: RootProblem, result: SearchResult) -> NoValue:
-    """Return the error for a search that did not end at a root, in the words of the command ``root``."""
-    reason = Root(problem, result).reason
-    label = problem.labels[0]
-    return NoValue(reason, hint=f"write another start, or a bracket if there is one unknown: root({label}=0..2, ...)")
 
 
 def _nearest_root(problem: RootProblem, start: float, x: Vector) -> Vector:
@@ -243,7 +230,7 @@ def _nearest_root(problem: RootProblem, start: float, x: Vector) -> Vector:
     points = sorted((check.point.x for check in others), key=lambda point: abs(float(point[0]) - start))
     if len(points) > 1 and abs(points[1][0] - start) - abs(points[0][0] - start) <= _AS_NEAR * reach:
         raise NoValue(
-            f"two roots are as near to the start {start:.6g}: {_place(problem, points[0])} and {_place(problem, points[1])}",
+            f"two roots are as near to the start {start:.6g}: {problem.place(points[0])} and {problem.place(points[1])}",
             hint="write a start nearer to one of them, or a bracket that contains one",
         )
     return points[0] if points else x
@@ -253,14 +240,14 @@ def _only_root(problem: RootProblem, low: float, high: float) -> Vector:
     """Return the only root in a bracket; it is an error if there are none or several."""
     if not low < high or not np.isfinite(high - low):
         kind, ends = ("not finite", "-1e6..1e6") if low < high else ("empty", f"{high:.6g}..{low:.6g}")
-        raise NoValue(f"the bracket {low:.6g}..{high:.6g} is {kind}", hint=f"write {problem.labels[0]}={ends}")
+        raise NoValue(f"the bracket {low:.6g}..{high:.6g} is {kind}", hint=f"write {problem.system.labels[0]}={ends}")
     roots = roots_over(problem, np.array([low]), np.array([high]))
     points = [check.point.x for check in roots.checks]
     if len(points) == 1:
         return points[0]
     where = f"the bracket {low:.6g}..{high:.6g}"
     if points:
-        places = [_place(problem, point) for point in points]
+        places = [problem.place(point) for point in points]
         raise NoValue(f"{where} contains {len(points)} roots: {'; '.join(places[:4])}", hint="write a bracket that contains one")
     broken = f": {roots.broken[0].sentence}" if roots.broken else ""
     why = f"{where} does not contain a root{broken}" if roots.complete or broken else f"no root was found in {where}"

@@ -342,10 +342,8 @@ def _shortest(
 def _armijo(problem: MinimumProblem, x: Vector, direction: Vector, decrease: float) -> Vector | None:
     """Return the first halved step along a direction with a lower value, by 1e-4 of ``decrease`` per length; or ``None``."""
     value = problem.values(x)[0]
-    length = 1.0
-    for _ in range(60):
-        trial = np.clip(x + length * direction, problem.low, problem.high)
+    for length in 0.5 ** np.arange(60):
+        trial: Vector = np.clip(x + length * direction, problem.low, problem.high)
         if problem.values(trial)[0] < value - 1e-4 * length * decrease and np.isfinite(problem.slopes(trial)[0]).all():
             return trial
-        length /= 2
     return None

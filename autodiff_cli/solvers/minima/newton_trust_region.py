@@ -62,7 +62,7 @@ class TrustRegion:
         height: the magnitude of the value at the start.
         typical: the largest magnitude of each variable so far.
         scale: the roots of the largest curvatures of the variables so far; a step is measured as ``scale * step``.
-        steps, lengths: the number and the lengths of the accepted steps.
+        lengths: the lengths of the accepted steps.
     """
 
     def __init__(self, problem: MinimumProblem, x: Vector, report: Report) -> None:
@@ -74,7 +74,6 @@ class TrustRegion:
         self.height = abs(self.value)
         self.typical = np.abs(x)
         self.scale = np.ones(len(x))
-        self.steps = 0
         self.lengths: list[float] = []
         self._last_step: Vector | None = None
         self._far = _FAR * max(1.0, float(np.abs(x).max()))
@@ -143,7 +142,7 @@ class TrustRegion:
     def _end(self, ending: str) -> Descent:
         """Return the end of the descent; one that collapses far below the start does so at a pole."""
         is_pole = ending == "collapsed" and self.value < -_DEEP * max(1.0, self.height)
-        return Descent(self.x, "unbounded" if is_pole else ending, self.steps, self.lengths)
+        return Descent(self.x, "unbounded" if is_pole else ending, len(self.lengths), self.lengths)
 
     def _ratio(self, value: float, gradient: Vector, expected: float, is_full: bool) -> float | None:
         """Return a decrease relative to the expected one, or ``None`` if rounding hides it; a step to the boundary is full."""
@@ -162,7 +161,6 @@ class TrustRegion:
         self.x, self.value, self.gradient = trial, value, gradient
         self._extrapolate(moved)
         self.typical = np.maximum(self.typical, np.abs(self.x))
-        self.steps += 1
         self.lengths.append(float(np.linalg.norm(moved)))
         self.report(self.x, self.value, float(np.linalg.norm(self.gradient)), length, "step")
         self._refresh()
@@ -193,7 +191,7 @@ class TrustRegion:
         roots = curvature_roots(hessian)
         largest = float(np.max(roots, initial=0.0))
         if largest > _TINY:
-            self.scale = np.maximum(self.scale if self.steps else _LEAST_SCALE * largest, roots)
+            self.scale = np.maximum(self.scale if self.lengths else _LEAST_SCALE * largest, roots)
 
     def _step(self, radius: float) -> Vector:
         """Return the step that minimizes the quadratic model, whose length in scaled variables is at most ``radius``."""

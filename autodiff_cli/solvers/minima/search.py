@@ -97,17 +97,13 @@ class Search:
         system, size = self.problem.system, np.maximum(np.abs(self.x), self.typical)
         reach = 1e3 * EPS * size + 8 * np.spacing(np.abs(self.x))
         broken = discontinuity(system, system.enclosure, self.x, reach)
+        is_tiny = self.certificate is not None and np.max(np.abs(self.certificate.eigenvalues), initial=0.0) < _SUBNORMAL
         if broken is not None:
             self._failed(f"no {self._kind} found: {broken.sentence}", broken.kind)
-        elif (self.verdict == "flat" or self._is_tiny) and self._is_free and has_hidden_slope(self.problem, self.x):
+        elif (self.verdict == "flat" or is_tiny) and self._is_free and has_hidden_slope(self.problem, self.x):
             place = ", ".join(f"{label} = {value:.6g}" for label, value in list(zip(system.labels, self.x, strict=True))[:3])
             hidden = "the value changes by less than its rounding errors"
             self._failed(f"no {self._kind} found: at {place}, {hidden}", "underflow")
-
-    @property
-    def _is_tiny(self) -> bool:
-        """Whether the curvature at the last point is so small that subnormal numbers occur in it."""
-        return self.certificate is not None and bool(np.max(np.abs(self.certificate.eigenvalues), initial=0.0) < _SUBNORMAL)
 
     @property
     def _is_free(self) -> bool:

@@ -139,8 +139,8 @@ class _Search:
         gap = discontinuity(self.problem.system, self.problem.system.enclosure, middle, reach)
         if gap is not None:
             self.roots.broken.append(gap)
-        elif (ends := _crossing(self.problem, *around)) is not None:  # so steep that the residual is not small at any float
-            self._add(_as_crossing(verify(self.problem, ends[0]), ends))
+        elif (check := _crossing(self.problem, *around)) is not None:  # so steep that the residual is not small at any float
+            self._add(check)
         else:
             self._leave_open(box, reach)
         return around
@@ -224,8 +224,7 @@ class _Search:
         for x in map(np.atleast_1d, self._sign_changes()):
             check = verify(self.problem, x)
             if not check.converged and check.broken is None:
-                ends = _crossing(self.problem, x, np.nextafter(x, np.inf))
-                check = check if ends is None else _as_crossing(check, ends)
+                check = _crossing(self.problem, x, np.nextafter(x, np.inf)) or check
             if check.converged:
                 self._add(_signed(self.problem, check))
 
@@ -350,26 +349,23 @@ def _signed(problem: RootProblem, check: Verification) -> Verification:
 def _crosses(problem: RootProblem, low: Vector, high: Vector) -> bool:
     """Return whether an equation in one unknown is continuous and has different signs at two bounds, by enclosures."""
     enclosure = problem.system.enclosure
-    if enclosure is None or problem.system.count != 1 or len(low) != 1 or not enclosure.is_regular(low, high):
+    if enclosure is None or problem.system.count != 1 or not enclosure.is_regular(low, high):
         return False
     before, after = (enclosure(end, end)[0] for end in (low, high))
     return bool(before.high < 0 < after.low) or bool(after.high < 0 < before.low)
 
 
-def _crossing(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector] | None:
-    """Return two neighbouring floats between which an equation in one unknown is continuous and changes its sign, or ``None``."""
+def _crossing(problem: RootProblem, low: Vector, high: Vector) -> Verification | None:
+    """Return a simple root in one unknown, proven by a change of sign between two neighbouring floats, or ``None``."""
     if problem.system.count != 1 or len(low) != 1:
         return None
     before, after = (np.sign(problem.system.values(end)[0]) for end in (low, high))
     if not before * after < 0:
         return None
     low, high = _bisected(problem, low, high)
-    return (low, high) if _crosses(problem, low, high) else None
-
-
-def _as_crossing(check: Verification, ends: tuple[Vector, Vector]) -> Verification:
-    """Return a check as that of a simple root between two neighbouring floats, proven by a change of sign."""
-    return check._replace(verdict="root", proof="sign change", error=ends[1] - ends[0], multiplicity=1)
+    if not _crosses(problem, low, high):
+        return None
+    return verify(problem, low)._replace(verdict="root", proof="sign change", error=high - low, multiplicity=1)
 
 
 def _bisected(problem: RootProblem, low: Vector, high: Vector) -> tuple[Vector, Vector]:

@@ -50,7 +50,7 @@ class Walk:
 
     def take(self, point: Point, length: float, done: str) -> None:
         """Record an accepted step: where it led, its length, and what was done, such as ``newton``."""
-        x = dict(zip(self.problem.labels, map(float, point.x), strict=True))
+        x = dict(zip(self.problem.system.labels, map(float, point.x), strict=True))
         self.steps.append({"step": len(self.steps), **x, "residual": norm(point.f), "length": length, "done": done})
 
 
@@ -161,12 +161,8 @@ def _newton(walk: Walk, point: Point, is_polish: bool = False) -> Point:
 
 def starts(start: Vector) -> Iterator[Vector]:
     """Yield a start, then points around it and around 0, from a sequence with low discrepancy (Roberts 2018)."""
-    yield start
+    yield from (start, 0.1 * start, 0.01 * start, -start, np.ones_like(start), np.zeros_like(start))
     size = np.maximum(np.abs(start), 0.1 * float(np.max(np.abs(start), initial=0.0)) or 1.0)
-    for part in (0.1, 0.01, -1.0):  # closer to 0, and on the other side of it
-        yield part * start
-    yield np.ones_like(start)
-    yield np.zeros_like(start)
     n = len(start)
     ratio = 2.0
     for _ in range(60):  # converges to the generalized golden ratio, the root of ratio**(n + 1) = ratio + 1

@@ -70,7 +70,6 @@ class RootProblem:
         unused: the given names that do not occur in the equations.
         system: the residuals as functions of the unknowns that occur in the equations.
         start: the starting values of the n unknowns.
-        labels: the name of each of the n unknowns: ``x`` or ``v[0]``.
 
     Raises:
         AutodiffError: if the equations are invalid, or cannot be evaluated at the start.
@@ -95,11 +94,14 @@ class RootProblem:
             raise UsageError(
                 "the equations have no elements", span=span, source=expression, hint="write one equation, such as x**2 = 2"
             )
-        self.labels = self.system.labels
 
     def at(self, x: Vector) -> Point:
         """Return the residuals and the Jacobian matrix at given values of the unknowns."""
         return Point(self.system, x)
+
+    def place(self, x: Vector) -> str:
+        """Return values of the unknowns in words, such as ``x = 1, y = 2.5``."""
+        return ", ".join(f"{label} = {value:.6g}" for label, value in zip(self.system.labels, x, strict=True))
 
     def check_finite(self, x: Vector) -> None:
         """Raise ``NotSolved``, with its place in the expression, if a residual or the start is nan or infinite."""

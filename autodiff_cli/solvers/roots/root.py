@@ -59,7 +59,6 @@ class Root(Solution):
         super().__init__(expression=problem.expression)
         check = search.check
         self.problem = problem
-        self.labels = problem.labels
         self.solution = problem.system.named(check.point.x)
         self.residual = check.point.f
         self.noise = check.noise
@@ -81,7 +80,7 @@ class Root(Solution):
         self.roots: list[Root] | None = None
         self.complete: bool | None = None
         self.others = 0
-        self.reason, self.advice = _failure(self.labels, check)
+        self.reason, self.advice = _failure(problem, check)
         unused = [note("unused", f"'{name}' does not occur in the expression") for name in problem.unused]
         self.notes = unused + (_root_notes(search) if check.converged else [])
 
@@ -146,13 +145,13 @@ class Root(Solution):
         return result
 
 
-def _failure(labels: Sequence[str], check: Verification) -> tuple[str, str | None]:
+def _failure(problem: RootProblem, check: Verification) -> tuple[str, str | None]:
     """Return the reason why a point is not a root, and an advice; an empty text and ``None`` for a root."""
     if check.converged:
         return "", None
     place, again = "the point that was reached", f"use another start with {setting('at')}"
-    if len(labels) <= 3:  # few enough to be listed, and for the search of a range
-        place = ", ".join(f"{label} = {value:.6g}" for label, value in zip(labels, check.point.x, strict=True))
+    if len(problem.system.labels) <= 3:  # few enough to be listed, and for the search of a range
+        place = problem.place(check.point.x)
         again += f", or search a range with {setting('over')}"
     size = f"{float(np.max(np.abs(check.point.f), initial=0.0)):.3g}"
     if check.verdict == "minimum_of_norm":
@@ -352,7 +351,6 @@ def _range_notes(problem: RootProblem, roots: Roots) -> list[Record]:
 
 def _listed_places(problem: RootProblem, points: Sequence[Vector]) -> str:
     """Return the first places in words, such as ``x = 1, y = 2; x = 3, y = 4 and 5 more``."""
-    named = (zip(problem.labels, x, strict=True) for x in points)
-    texts = list(dict.fromkeys(", ".join(f"{label} = {value:.6g}" for label, value in point) for point in named))
+    texts = list(dict.fromkeys(map(problem.place, points)))
     more = len(texts) - _MOST_PLACES
     return "; ".join(texts[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")

@@ -22,8 +22,6 @@ from autodiff_cli.solvers.roots.problem import EPS, RootProblem
 from autodiff_cli.solvers.system import System
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.compiler.llvm.machine_code import LoadedKernel
 
@@ -73,10 +71,22 @@ class RowSearch:
             self._limited_steps = compiled(_limited_steps, 3 * n, [np.dtype(float)] * (n + 1) + [np.dtype(bool)])
 
     def solved(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
-        """Return the roots of shape (n, rows), and whether each is verified, from starts (n, rows) and constants (m, rows)."""
+        """Return the roots of shape (n, rows), and whether each is verified, from starts (n, rows) and constants (m, rows).
+
+        Rows without a proof are solved one by one, from their starts and then from the root of the last solved row.
+        """
         x, done = self.proven(start, constants)
-        with np.errstate(all="ignore"):
-            self._solve_alone(x, done, np.flatnonzero(~done & _usable(start, constants))[:MOST_ALONE], start, constants)
+        for i in np.flatnonzero(~done & _usable(start, constants))[:MOST_ALONE].tolist():
+            try:
+                problem = self._alone(constants[:, i])
+                check = search(problem, start[:, i], MOST_SECONDS).check
+                before = np.flatnonzero(done[:i])
+                if not check.converged and len(before):
+                    check = search(problem, x[:, before[-1]], MOST_SECONDS / 2).check
+            except AutodiffError:
+                continue
+            if check.converged:
+                x[:, i], done[i] = check.point.x, True
         return x, done
 
     def proven(self, start: Vector, constants: Vector) -> tuple[Vector, Mask]:
@@ -181,20 +191,6 @@ class RowSearch:
         regular = np.logical_and.reduce([interval.regular for interval in intervals[:n]])
         images, valid = krawczyk_images(residuals, center, half, x, top)
         return images, np.asarray(regular & valid & ((images[0] > bottom) & (images[1] < top)).all(axis=0))
-
-    def _solve_alone(self, x: Vector, done: Mask, rows: NDArray[np.intp], start: Vector, constants: Vector) -> None:
-        """Solve rows one by one, from their starts and then from the root of the last solved row; change ``x`` and ``done``."""
-        for i in rows.tolist():
-            try:
-                problem = self._alone(constants[:, i])
-                check = search(problem, start[:, i], MOST_SECONDS).check
-                before = np.flatnonzero(done[:i])
-                if not check.converged and len(before):
-                    check = search(problem, x[:, before[-1]], MOST_SECONDS / 2).check
-            except AutodiffError:
-                continue
-            if check.converged:
-                x[:, i], done[i] = check.point.x, True
 
 
 def _limited_steps(*columns: Any) -> list[Any]:

@@ -64,7 +64,7 @@ class RootProgram(Compiled):
         check_no_module(columns, parsed.source, names)
         self._problem = RootProblem(expression, at, {**const, **dict.fromkeys(columns, 1.0)})
         self._arguments = (expression, dict(at), dict(const))
-        self.labels = self._problem.labels
+        self.labels = self._problem.system.labels
         check_names(sensitivity, [*const, *columns], "sensitivity", "constant")
         self._wanted = tuple(sensitivity)
         slopes = [f"d_{label}_{name}" for label in self.labels for name in sensitivity]

@@ -51,7 +51,7 @@ def _unknowns(result: Root, precision: int) -> Table:
 def _listed(roots: Sequence[Root], precision: int) -> Table:
     """Return a table with one row for each root, with as many digits, up to 17, as tell all roots apart."""
     first = roots[0]
-    columns = [Column(label, NUMBER, "bold cyan") for label in first.labels]
+    columns = [Column(label, NUMBER, "bold cyan") for label in first.problem.system.labels]
     slopes = [(x, a) for x, row in first.sensitivity.items() for a in row]
     columns += [Column(f"d{x}/d{a}", NUMBER, "cyan") for x, a in slopes]
     columns += [Column(header, WORD, is_right=header != "proof") for header in ("error", "multiplicity", "proof")]
