@@ -118,8 +118,8 @@ def binomial_values(k: Array, rest: Array, p: Array, other: Array) -> Any:
     n = k + rest
     tails = _factorial_tail(n) - _factorial_tail(k) - _factorial_tail(rest)
     middle = tails - _deviance(k, n * p) - _deviance(rest, n * other) + 0.5 * np.log(n / (k * rest)) - _LOG_ROOT_2_PI
-    none, all_ = np.where(n == 0, 0.0, n * np.log1p(-p)), np.where(n == 0, 0.0, n * np.log(p))
-    return np.where(k == 0, none, np.where(rest == 0, all_, middle))[()]
+    only_failures, only_successes = np.where(n == 0, 0.0, n * np.log1p(-p)), np.where(n == 0, 0.0, n * np.log(p))
+    return np.where(k == 0, only_failures, np.where(rest == 0, only_successes, middle))[()]
 
 
 @np.errstate(all="ignore")

@@ -46,7 +46,7 @@ def repeat(x: Value, *sizes: Wholes) -> Any:
 @declare.described
 def tile(x: Value, *numbers: Wholes, dims: Wholes = ()) -> Any:
     sizes = whole_numbers("tile", "dims", numbers or (dims,))
-    return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))
+    return repeat(x, (*(1,) * (len(x.shape) - len(sizes)), *sizes))  # once along the dimensions in front
 
 
 @declare.described
@@ -197,8 +197,9 @@ add_methods(unfold=lambda self, dimension, size, step: unfold(self, dimension, s
 def _each_at_least(x: Any, more: tuple[Any, ...], ndim: int) -> Any:
     """Return a tensor with at least ``ndim`` dimensions; for a list or with ``more``, a tuple of tensors."""
     values = x if isinstance(x, (list, tuple)) else (x, *more)
-    arrays = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(checked_operand(x, f"atleast_{ndim}d")) for x in values]
-    result = tuple(_with_dimensions(x, ndim) for x in arrays)
+    name = f"atleast_{ndim}d"  # in messages
+    arrays = [each if isinstance(each, (Tensor, np.ndarray)) else np.asarray(checked_operand(each, name)) for each in values]
+    result = tuple(_with_dimensions(each, ndim) for each in arrays)
     return result if more or isinstance(x, (list, tuple)) else result[0]
 
 
@@ -233,7 +234,7 @@ def block_diag(*tensors: Value) -> Any:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(x.shape)} dimensions"
             )
     width = sum(x.shape[1] for x in matrices)
-    rows, left = [], 0
+    rows, left = [], 0  # the number of columns on the left of a matrix
     for x in matrices:
         rows.append(pad(x, [left, width - left - x.shape[1]]))
         left += x.shape[1]

@@ -73,7 +73,7 @@ def to(x: Value, dtype: DTypeLike) -> Tensor:
             return x
         if not x._requires_grad or wanted.kind != "f":
             return tensor_on(x._data.astype(wanted))
-    # Only floating-point numbers carry gradients.
+    # Only floating-point numbers carry gradients, so other types are recorded without a history.
     result: Tensor = cast(x.detach() if isinstance(x, Tensor) and wanted.kind != "f" else x, wanted)
     return result
 

@@ -29,7 +29,7 @@ def _parsed_equation(equation: str, ndims: list[int]) -> tuple[list[list[int]], 
     if len(inputs) != len(ndims):
         word = "fewer" if len(ndims) < len(inputs) else "more"
         raise ArgumentError(f"einsum(): {word} operands were provided than specified in the equation")
-    longest = 0
+    longest = 0  # the most dimensions for which a '...' stands
     labels = []
     for i, (text, ndim) in enumerate(zip(inputs, ndims, strict=True)):
         named = len(text.replace("...", ""))

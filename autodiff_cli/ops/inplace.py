@@ -183,7 +183,7 @@ def _install_method(name: str) -> None:
     """Add the in-place method of a function."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        FUNCTIONS.get(name)  # installs the method
+        FUNCTIONS.get(name)  # installs the method ``name`` of tensors, which is called
         return change(self, lambda old: getattr(old, name)(*args, **kwargs))
 
     if name.startswith("logical_"):  # as in PyTorch, the tensor keeps its history, and a leaf may be changed

@@ -86,7 +86,7 @@ def equations(source: str, known: Collection[str] = ()) -> Equations:
 
 
 def _with_last_as_equation(source: str, definitions: list[Syntax]) -> Equations:
-    """Return a program of definitions whose last one, ``name = value``, is meant as an equation; any other last one is an error."""
+    """Return a program of definitions with the last one, ``name = value``, as an equation; none or another last one is an error."""
     if not definitions or definitions[-1].kind != "assignment":
         stated = "the program defines names and functions, but states no equation"
         message = stated if definitions else "the expression is empty"

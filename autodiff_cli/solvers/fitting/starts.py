@@ -97,7 +97,7 @@ def _points(problem: FitProblem, names: list[str], count: int) -> list[Vector]:
 
 
 def _trial_value(interval: Interval | None, spans: list[Interval], u: float, v: float) -> float:
-    """Return a value to try for a parameter with an interval, or without one (``None``), from two numbers between 0 and 1."""
+    """Return a value to try for a parameter with an interval or ``None``, given the spans of the columns, and u, v from 0 to 1."""
     # Every other value without an interval is a place among the data, such as the position of a peak.
     if interval is None and v >= 0.5:
         interval = spans[int(2 * v * len(spans)) % len(spans)]

@@ -108,7 +108,7 @@ class Propagation(CommandResult):
             "converged": self.converged,
             "verdict": self.verdict,
             **self._answer(),
-            "steps": 0,
+            "steps": 0,  # nothing is searched
             "evaluations": self.evaluations,
             "notes": self.notes,
         }
