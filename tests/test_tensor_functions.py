@@ -282,6 +282,12 @@ def test_a_whole_number_that_is_too_large_for_an_integer_becomes_the_nearest_flo
     assert ad.masked_fill(ad.ones(1), ad.tensor([True]), whole).tolist() == [number]
 
 
+def test_the_second_boolean_of_to_is_copy() -> None:
+    x = ad.tensor([1.0, 2.0])
+    assert x.to("cpu", ad.float64, True) is x is x.to(ad.float64, False, False)
+    assert x.to("cpu", ad.float64, False, True) is not x is not x.to(x, False, True)
+
+
 def test_bincount_accepts_whole_numbers_that_are_floats() -> None:
     assert ad.evaluate("sum(bincount([1, 2, 2]))", {}).value == 3
     assert ad.bincount(ad.tensor([1.0, 2.0, 2.0])).tolist() == [0, 1, 2]

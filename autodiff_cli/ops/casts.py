@@ -100,7 +100,7 @@ def _to(
         else:
             dtype = one
     check_device(device)
-    copy = copy or (len(arguments) == 3 and arguments[2] is True)  # PyTorch's third argument
+    copy = copy or [one for one in arguments if isinstance(one, bool)][1:] == [True]  # after ``non_blocking``
     result = self if dtype is None else to(self, dtype)
     return result.clone() if copy and result is self else result
 
