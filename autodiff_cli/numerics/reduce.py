@@ -77,7 +77,7 @@ def recurrence(x: Array, decay: Array, dim: int, reverse: bool) -> Any:
     """Return y with y[k] = x[k] + decay[k]*y[k - 1] along a dimension, with ``reverse`` from its end."""
     out = np.array(x, np.result_type(x, decay))
     at = dimension(dim, out.ndim)
-    steps, factors = np.moveaxis(out, at, 0), np.moveaxis(decay, at, 0)
+    steps, factors = np.moveaxis(out, at, 0), np.moveaxis(decay, at, 0)  # a view of ``out``, which is changed below
     if reverse:
         steps, factors = steps[::-1], factors[::-1]
     for k in range(1, len(steps)):

@@ -88,7 +88,7 @@ def _element_of(x: Tensor) -> Any:
 
 
 def as_tensor(data: Data, dtype: DTypeLike | None = None, device: DeviceLike = None) -> Tensor:
-    """Return ``data`` itself if it is a tensor of this type, else a new tensor.
+    """Return ``data`` itself if it is a tensor of this type, and another tensor after ``to``; else return a new tensor.
 
     If ``data`` is a NumPy array of this type, the new tensor shares its memory.
     """

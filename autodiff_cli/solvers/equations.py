@@ -128,6 +128,5 @@ def _expression(source: str, tokens: list[Syntax], statement: list[Syntax]) -> S
         sign = next(token for token in statement if token.kind == "EQUAL")
         message = "a side of the equation is missing"
         raise ParseError(message, span=sign.span, source=source, hint="write an expression on both sides of =")
-    last = tokens[-1].span[1]
-    end = Syntax("$END", [], "", (last, last))  # which the parser needs after the last token
+    end = Syntax("$END", [], "", (tokens[-1].span[1],) * 2)  # which the parser needs after the last token
     return parse_tokens(source, [*tokens, end]).children[0]

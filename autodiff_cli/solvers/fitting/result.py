@@ -271,10 +271,10 @@ _MOVEMENTS = (1.25, 0.8)
 
 
 def _undetermined(objective: SumOfSquares, point: Vector, names: tuple[str, ...], null: Matrix) -> str:
-    """Return a sentence that names what the data do not determine, from the directions in which the residuals do not change."""
-    sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))
+    """Return a sentence that names what the data do not determine; along the rows of ``null``, the residuals do not change."""
+    sizes = np.abs(null) / np.where(np.abs(point) < TINY, 1.0, np.abs(point))  # relative to the parameters
     is_moving = (sizes > PART * np.max(sizes, axis=1, keepdims=True)).any(axis=0)
-    involved = [i for i in range(len(names)) if is_moving[i]] or list(range(len(names)))
+    involved = [i for i in range(len(names)) if is_moving[i]] or list(range(len(names)))  # all, if none stands out
     # Move these parameters, each alone (by any visible change, of 0 too) and then two together, to see if the objective stays.
     alone = [names[i] for i in involved if _is_same_after(objective, point, {i: point[i] * 1.5 + 0.1})]
     if alone or len(involved) == 1:

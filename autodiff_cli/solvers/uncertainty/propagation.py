@@ -226,7 +226,8 @@ class _Calculation:
 
     def add_trials(self, result: Propagation, count: int, seed: int) -> None:
         """Add the Monte Carlo method, of ``count`` trials, to the result of ``run``; note trials that are not as stated."""
-        for j in (j for group in self.joint.groups if len(group) > 1 for j in group):  # the correlated quantities
+        correlated = [j for group in self.joint.groups if len(group) > 1 for j in group]
+        for j in correlated:
             kind = self.joint.distributions[j].kind
             if kind not in ("normal", "t"):
                 self._note("trials", f"'{self.joint.labels[j]}' is correlated, so its trials are normal, not {kind}")
@@ -252,7 +253,7 @@ class _Calculation:
                 expansion = values[i] + jacobian[i, uncertain] * steps + curvatures[i] * steps**2 / 2
                 is_near = abs(output - expansion) <= _FAR * outcome.u + _ROUNDING * abs(values[i])
                 is_finite = np.isfinite(output)
-                for j in np.flatnonzero(~is_near & ~(is_expansion_noted & is_finite)):
+                for j in np.flatnonzero(~is_near & ~(is_expansion_noted & is_finite)):  # unless a note says it already
                     self._note_distant_value(outcome.name, joint.labels[int(uncertain[j])], bool(is_finite[j]))
 
     def _note_distant_value(self, output: str, quantity: str, is_finite: bool) -> None:

@@ -123,9 +123,10 @@ class UncertainRows(RowMap):
         spreads = {**task.distributions, **{name: spread for name, (spread, _) in self._stated.items()}}
         # The uncertainties in columns are those of normal distributions, without an excess.
         self._excess = np.array([spreads[name].excess if name in spreads else 0.0 for name in self._uncertain], float)
-        self.program, self._depth = self._derivatives([*task.at, *task.lets, *names])
+        self.program, self._depth = self._derivatives([*task.at, *task.lets, *names])  # in place of ``program``
         self.numbers = tuple(dict.fromkeys([*self.numbers, *self._u_columns.values()]))
-        further_shares = ["correlation"] * self._correlated + ["second_order"] * (task.propagation_order == 2)
+        possible_shares = {"correlation": self._correlated, "second_order": task.propagation_order == 2}
+        further_shares = [name for name, is_included in possible_shares.items() if is_included]
         self.results = ("value", "u", *(f"share_{name}" for name in (*self._uncertain, *further_shares)))
         self._check_names(Counter(columns), source)
 

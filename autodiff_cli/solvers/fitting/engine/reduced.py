@@ -103,9 +103,8 @@ class Reduced(SumOfSquares):
     def linear(self, p: Matrix) -> Linear:
         """Return the linear problem of the shared parameters: what is left of all blocks after the elimination."""
         *_, left = self.eliminated(p)
-        columns = left.shape[2]  # the shared parameters and the residuals
-        rows_of_all_blocks = left.reshape(-1, columns)
-        return split(triangle([rows_of_all_blocks], columns)[None], self.value(p))
+        columns = left.shape[2]  # the shared parameters and the residuals; the rows of all blocks are joined
+        return split(triangle([left.reshape(-1, columns)], columns)[None], self.value(p))
 
     def along(self, p: Matrix, direction: Matrix) -> Matrix:
         """Return zeros, so that the steps of the shared parameters are not accelerated."""
