@@ -29,7 +29,7 @@ FITS = _coefficients()
 
 
 def polynomial(coefficients: Sequence[float], name: str) -> str:
-    """Return a polynomial in ``name`` in Horner's form; the coefficient of the lowest power comes first."""
+    """Return a polynomial in ``name`` in Horner's form, from one or more coefficients; that of the lowest power comes first."""
     text = repr(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         text = f"{coefficient!r} + {name}*({text})"
@@ -86,7 +86,7 @@ def _quantile(middle: str, tail: str, scale: str) -> str:
 
 
 def sinc_slope(order: int) -> str:
-    """Return a derivative of sinc: its Taylor series near 0, elsewhere a recurrence from those of x*sinc(x) = sin(pi*x)/pi."""
+    """Return the derivative of sinc of an order: near 0 its Taylor series, else a recurrence from those of sin(pi*x)/pi."""
     series = {2 * k - order: (-1) ** k / (math.factorial(2 * k - order) * (2 * k + 1)) for k in range((order + 1) // 2, order + 15)}
     lines = [f"near = abs(pi*x) < {order + 1}; small = pi*x if near else 0.0; u = 1.0 if near else pi*x; q = small*small"]
     lines.append("whole = 0.0 if isinf(x) else round(x); rest = 0.0 if isinf(x) else x - whole; sign = 1 - 2*(whole % 2)")
@@ -214,7 +214,7 @@ def _means() -> str:
 
 
 def elliptic_integral(order: int, second: bool) -> str | None:
-    """Return the integral behind the derivative of order 1 or 2 of K, or of E (``second``); ``None`` for higher orders."""
+    """Return ``bessel.elliptic_integral`` of order 1 or 2, for derivatives of K, or E (``second``); ``None`` for higher orders."""
     if order > 2:
         return None
     if order == 1:
@@ -316,7 +316,7 @@ def cotangent_polynomial(n: int) -> tuple[float, ...]:
 
 
 def polygamma(n: int) -> str | None:
-    """Return the first terms and the Euler-Maclaurin formula for the rest, by reflection for x < 0; ``None`` for n > 10."""
+    """Return polygamma of order n: first terms and the Euler-Maclaurin formula, by reflection for x < 0; ``None`` for n > 10."""
     if n > 10:
         return None
     steps, factorial = 12 + n, math.factorial(n)
@@ -609,7 +609,7 @@ def betainc_density(i: int, j: int) -> str | None:
 
 
 def bessel_partial(kind: str, by_order: int, by_x: int) -> str | None:
-    """Return a derivative with respect to x as a sum over neighbouring orders, and ``None`` for others or high orders."""
+    """Return a derivative by x, up to the sixth, as a sum over neighbouring orders; ``None`` for others and those by the order."""
     if by_order or by_x > 6:
         return None
     sign, whole = (1 if kind in ("iv", "kv") else -1), (-1) ** by_x if kind == "kv" else 1

@@ -157,7 +157,7 @@ def solve(problem: FitProblem, level: float, trace: bool = False) -> Fit:
         records.append({"step": len(records), **parameters, **step})
 
     with np.errstate(all="ignore"):  # a trial point may be anywhere
-        outcome = _minimum(problem, most_steps, record if trace else None)  # a stack of one
+        outcome = _minimum(problem, most_steps, record if trace else None)  # of a stack of one problem
         result = Fit(problem, outcome.point[0], level)
     result.steps, result.evaluations = int(outcome.steps[0]), problem.objective.evaluations
     judge(result, outcome.ended[0] == MOST, most_steps)

@@ -141,7 +141,7 @@ def fit_groups(problem: FitProblem, *, level: float, forgiving: bool, derive: Se
 
 
 def _judge_groups(result: GroupFit, rows: GroupRows, verdicts: Array, forgiving: bool) -> None:
-    """Set the verdict of a result from those on its groups; groups without a fit are the reason, or a note if ``forgiving``."""
+    """Set the verdict of a result, ``partial`` if some groups have a fit; the others are the reason, or a note if ``forgiving``."""
     failed = np.flatnonzero(verdicts != "minimum").tolist()
     result.converged = forgiving or not failed
     result.verdict = "minimum" if not failed else "partial" if len(failed) < len(verdicts) else "not_converged"

@@ -119,7 +119,7 @@ def _contracted(values: Enclosure, slopes: Enclosure, boxes: Boxes) -> tuple[Box
     outer_low, outer_high = low - margin, high + margin
     middle = outer_low / 2 + outer_high / 2
     at_middle = stacked(values(middle, middle))
-    jacobian = stacked(slopes(outer_low, outer_high)).reshape(2, len(at_middle[0]), len(low), -1)
+    jacobian = stacked(slopes(outer_low, outer_high)).reshape(2, len(at_middle[0]), len(low), -1)  # (2, m, n, boxes)
     regular = np.logical_and.reduce([interval.regular for interval in values(outer_low, outer_high)])
     regular = regular & np.isfinite(jacobian).all(axis=(0, 1, 2)) & np.isfinite(at_middle).all(axis=(0, 1))
     center, radius = jacobian[0] / 2 + jacobian[1] / 2, (jacobian[1] / 2 - jacobian[0] / 2) * (1 + 4 * _EPS)

@@ -40,7 +40,7 @@ class Enclosure:
 
     def __init__(self, variables: Sequence[Instruction], results: Sequence[Operand]) -> None:
         if variables:
-            # A function without a rule and without a decomposition stays, and is unbounded.
+            # What cannot be lowered stays, and is unbounded: an error leaves all results as they are.
             with suppress(NotRecordable, LimitError), np.errstate(all="ignore"), set_grad_enabled(False):
                 results = lower(variables[0].tape, results, _has_rule)
         self._variables = {operand: i for i, operand in enumerate(variables)}
@@ -60,7 +60,7 @@ class Enclosure:
             columns = [np.ascontiguousarray(column) for column in (*low, *high)]
             parts = [np.empty(shape, kind) for kind in self._kinds]  # which the machine code fills: low, high, regular, low, ...
             self._machine_code.run(columns, [], parts)
-            return [Interval(*parts[i : i + 3]) for i in range(0, len(parts), 3)]
+            return [Interval(*parts[i : i + 3]) for i in range(0, len(parts), 3)]  # three parts for each result
         return [
             Interval(np.broadcast_to(part.low, shape), np.broadcast_to(part.high, shape), np.broadcast_to(part.regular, shape))
             for part in self._enclosed(low, high)

@@ -265,7 +265,7 @@ def _is_first_order_doubtful(variance: Array, shift: Array, second: Array) -> Ma
     new_u = np.sqrt(variance + second)
     allowed = tolerances(new_u)
     is_same = (abs(shift) <= allowed) & (abs(new_u - np.sqrt(variance)) <= allowed)
-    return np.asarray(np.isfinite(variance) & ~is_same & (new_u != 0))
+    return np.asarray(np.isfinite(variance) & ~is_same & (new_u != 0))  # a result without an uncertainty is not doubtful
 
 
 def propagate_columns(

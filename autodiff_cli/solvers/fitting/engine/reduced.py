@@ -142,7 +142,7 @@ class Reduced(SumOfSquares):
         own = self.minimize_own(p)
         k, s = own.shape[1], p.shape[1]
         linear = self._all.linear(_joined(own, p))
-        free = np.ones((len(own), k + s), bool)
+        free = np.ones((len(own), k + s), bool)  # the shared ones count as free
         free[:, :k] = self._box.free(own, linear.gradient[:, :k])
         linear = linear.restricted(free)
         left = np.zeros((len(own), s + 1, s + 1))
