@@ -237,11 +237,7 @@ def trace_elements(
     """
     tape = Tape(dtype, formulas)
     elements = {name: [tape.variable(label) for label in element_names(name, shape)] for name, shape in shapes.items()}
-    tracers: dict[str, Tensor] = {}
-    for name, shape in shapes.items():
-        operands = np.empty(len(elements[name]), object)  # of instructions
-        operands[:] = elements[name]
-        tracers[name] = as_tensor(tape, operands.reshape(shape))
+    tracers = {name: as_tensor(tape, np.array(elements[name], object).reshape(shape)) for name, shape in shapes.items()}
     results: list[Operand] = []
     with np.errstate(all="ignore"), set_grad_enabled(False):
         for program in programs:

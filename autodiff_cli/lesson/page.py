@@ -77,14 +77,14 @@ _MARK = re.compile(r"\{(title|about|style|at|data|code|script)\}")
 def to_html(result: Explanation, precision: int) -> str:
     """Return the page of an explanation; raise ``LimitError`` for more than ``MOST_LINES`` lines, unless limits are lifted."""
     check_count(len(result.forward), MOST_LINES, "the lesson has {} steps forward, more than the limit of {}")
-    lesson = _Lesson(result, precision)
+    numbers = Numbers(precision)
     source, reason = "", None  # of the function that computes the page for other inputs; or why there is none
     try:
         source = function_source(result)
     except AutodiffError as error:
         reason = error.message
-    data = {**lesson.content(), "fixed": reason if result.given else None}
-    return page_html(result.expression, {name: lesson.text(value) for name, value in result.given.items()}, data, source)
+    data = {**_content(result, numbers), "fixed": reason if result.given else None}
+    return page_html(result.expression, {name: numbers.text(value) for name, value in result.given.items()}, data, source)
 
 
 def page_html(
@@ -120,47 +120,41 @@ def _asset(name: str) -> str:
     return (files("autodiff_cli.lesson") / "assets" / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-class _Lesson(Numbers):
-    """The data of a page: the explanation, with each number as the text that the page shows."""
+def _content(result: Explanation, numbers: Numbers) -> dict[str, object]:
+    """Return the data that the page shows; without a backward pass, it has neither a start nor steps nor ends."""
+    sweep = result.sweep
+    steps, ends = ([], []) if sweep is None else (sweep.steps, sweep.accumulated)  # ``ends``: the gradients of the inputs
+    names = {line.name for line in result.forward}
+    return {
+        "expression": result.expression,
+        "precision": numbers.precision,
+        "inputs": [{"name": name, "value": plain(value)} for name, value in result.given.items()],
+        "symbol": result.symbol,
+        "output": result.output,
+        "notes": [note["message"] for note in result.notes],
+        "lines": [_line(line, names, result, numbers) for line in result.forward],
+        "start": None if sweep is None else {**numbers.number(sweep.start), "values": plain(np.ravel(sweep.start))},
+        "steps": [numbers.step(step) for step in steps],
+        "ends": [
+            {"name": end.name, "parts": [numbers.number(value) for _, value in end.parts], "value": numbers.number(end.value)}
+            for end in ends
+        ],
+    }
 
-    def __init__(self, result: Explanation, precision: int) -> None:
-        super().__init__(precision)
-        self.result = result
 
-    def content(self) -> dict[str, object]:
-        """Return the data that the page shows; without a backward pass, it has neither a start nor steps nor ends."""
-        result, sweep = self.result, self.result.sweep
-        steps, ends = ([], []) if sweep is None else (sweep.steps, sweep.accumulated)  # ``ends``: the gradients of the inputs
-        names = {line.name for line in result.forward}
-        return {
-            "expression": result.expression,
-            "precision": self.precision,
-            "inputs": [{"name": name, "value": plain(value)} for name, value in result.given.items()],
-            "symbol": result.symbol,
-            "output": result.output,
-            "notes": [note["message"] for note in result.notes],
-            "lines": [self.line(line, names) for line in result.forward],
-            "start": None if sweep is None else {**self.number(sweep.start), "values": plain(np.ravel(sweep.start))},
-            "steps": [self.step(step) for step in steps],
-            "ends": [
-                {"name": end.name, "parts": [self.number(value) for _, value in end.parts], "value": self.number(end.value)}
-                for end in ends
-            ],
-        }
-
-    def line(self, line: ForwardLine, names: set[str]) -> dict[str, object]:
-        """Return the data of a line of the forward pass; its inputs are those of ``names``, of all lines, that it contains."""
-        operation = unparse(line.operation)
-        is_leaf = operation == line.name
-        operands = [] if is_leaf else [node.children[0].text for node in free_name_nodes(line.operation)]
-        return {
-            "name": line.name,
-            "operation": operation,
-            "expression": line.expression or None,
-            "call": line.call,
-            "value": self.known(line.value),
-            "leaf": is_leaf,
-            "requires_grad": line.node is not None or (is_leaf and line.name in self.result.grad),
-            "grad_fn": None if line.node is None else type(line.node).__name__,
-            "inputs": [name for name in operands if name in names],
-        }
+def _line(line: ForwardLine, names: set[str], result: Explanation, numbers: Numbers) -> dict[str, object]:
+    """Return the data of a line of the forward pass; its inputs are those of ``names``, of all lines, that it contains."""
+    operation = unparse(line.operation)
+    is_leaf = operation == line.name
+    operands = [] if is_leaf else [node.children[0].text for node in free_name_nodes(line.operation)]
+    return {
+        "name": line.name,
+        "operation": operation,
+        "expression": line.expression or None,
+        "call": line.call,
+        "value": numbers.known(line.value),
+        "leaf": is_leaf,
+        "requires_grad": line.node is not None or (is_leaf and line.name in result.grad),
+        "grad_fn": None if line.node is None else type(line.node).__name__,
+        "inputs": [name for name in operands if name in names],
+    }

@@ -7,7 +7,7 @@ page shows the samples of the plot.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,49 +46,36 @@ def to_html(plot: Plot | Field, precision: int) -> str:
     over = [plot.over] if isinstance(plot, Plot) else list(plot.over)
     used_names = {name for program in plot.source.programs for name in free_names(parse(program))}
     inputs = {name: np.asarray(value) for name, value in plot.source.at.items() if name in used_names}
-    function = _page_function(plot, over, inputs)
+    source, fixed = _page_function(plot, over, inputs)
     data = {
         "expression": plot.expression,
         "precision": precision,
         "over": [{"name": each.name, "low": each.low, "high": each.high} for each in over],
-        "inputs": [{"name": name, "value": plain(value)} for name, value in inputs.items()] if function.moves else [],
+        "inputs": [{"name": name, "value": plain(value)} for name, value in inputs.items()] if fixed is None else [],
         "path": plot.path.tolist(),
         "notes": [note["message"] for note in plot.notes],
-        "fixed": function.fixed,
-        **(_curves(plot, function.source) if isinstance(plot, Plot) else _field(plot, function.source)),
+        "fixed": fixed,
+        **(_curves(plot, source) if isinstance(plot, Plot) else _field(plot, source)),
     }
-    return page_html(plot.expression, {name: plain(value) for name, value in inputs.items()}, data, function.source, "plot", ABOUT)
+    return page_html(plot.expression, {name: plain(value) for name, value in inputs.items()}, data, source, "plot", ABOUT)
 
 
-class _PageFunction(NamedTuple):
-    """The JavaScript function of a page.
+def _page_function(plot: Plot | Field, over: Sequence[Range], inputs: Mapping[str, Array]) -> tuple[str, str | None]:
+    """Return the source of the JavaScript function of the variables with ranges and of the inputs, and ``None``.
 
-    Attributes:
-        source: its source; empty if JavaScript cannot compute the values.
-        moves: whether its arguments include the inputs besides the variables with ranges.
-        fixed: the reason why these inputs, or all numbers, are fixed; ``None`` if they are not.
+    If it cannot have the inputs as arguments, or not exist at all, return a source without them, or an empty one, and the reason.
     """
-
-    source: str
-    moves: bool
-    fixed: str | None
-
-
-def _page_function(plot: Plot | Field, over: Sequence[Range], inputs: Mapping[str, Array]) -> _PageFunction:
-    """Return the function of the variables with ranges and of the inputs, or without the inputs, or else an empty one."""
     try:
         check_count(sum(value.size for value in inputs.values()), MOST_ELEMENTS, "they have {} elements, more than the limit of {}")
-        return _PageFunction(_function_source(plot, over, inputs), moves=True, fixed=None)
+        return _function_source(plot, over, inputs), None
     except AutodiffError as error:
         reason = error.message
     if inputs:  # an input that decides the shape of an array, for example, cannot move
         try:
-            source = _function_source(plot, over, {})
-            return _PageFunction(source, moves=False, fixed=f"The other inputs cannot be moved: {reason}.")
+            return _function_source(plot, over, {}), f"The other inputs cannot be moved: {reason}."
         except AutodiffError as error:
             reason = error.message
-    samples_only = f"The page shows samples, because it cannot compute other values: {reason}."
-    return _PageFunction("", moves=False, fixed=samples_only)
+    return "", f"The page shows samples, because it cannot compute other values: {reason}."
 
 
 def _function_source(plot: Plot | Field, over: Sequence[Range], moved: Mapping[str, Array]) -> str:

@@ -81,7 +81,7 @@ class _Evaluator(TracingEvaluator):
         name = node.children[0].text
         if self.uses is None or name in self._scope or not isinstance(value, Tracer):
             return value
-        use = _shaped([_use(value.tape, operand) for operand in value._data.flat], value.shape)
+        use = np.array([_use(value.tape, operand) for operand in value._data.flat], object).reshape(value.shape)
         self.uses.setdefault(name, []).append(use)
         return as_tensor(value.tape, use)
 
@@ -125,7 +125,7 @@ class _Tracing:
         """Return the next input, whose elements are new variables of the tape."""
         names = [f"input{len(self.inputs) + i}" for i in range(int(np.prod(shape)))]
         self.inputs += names
-        return as_tensor(self.tape, _shaped([self.tape.variable(name) for name in names], shape))
+        return as_tensor(self.tape, np.array([self.tape.variable(name) for name in names], object).reshape(shape))
 
     def value(self, tree: Syntax) -> Tensor:
         """Return the value of an expression, traced on the tape; an operation that fails is ``NotRecordable``."""
@@ -181,13 +181,6 @@ class _Tracing:
         for operand in rest:
             total = self.tape.call("add", total, operand)
         return total
-
-
-def _shaped(operands: Sequence[Operand], shape: tuple[int, ...]) -> Operands:
-    """Return operands, in row-major order, as an array of objects."""
-    array = np.empty(len(operands), object)
-    array[:] = operands
-    return array.reshape(shape)
 
 
 def _use(tape: Tape, operand: Operand) -> Operand:

@@ -86,11 +86,8 @@ def _effects(evaluation: Evaluation, switches: list[Switch], order: int) -> Iter
 
 def _still_switches(steps: Trace, switches: list[Switch], order: int) -> bool:
     """Return whether a step of the trace at another point switches there too, because rounding hides that its argument moved."""
-    for switch in switches:
-        step = steps[switch.number] if switch.number < len(steps) else None
-        if step is not None and step.op is switch.step.op and np.any(switching_elements(step, order)):
-            return True
-    return False
+    pairs = ((switch, steps[switch.number]) for switch in switches if switch.number < len(steps))
+    return any(step.op is switch.step.op and np.any(switching_elements(step, order)) for switch, step in pairs)
 
 
 def _lines(evaluation: Evaluation, switches: list[Switch]) -> Iterator[Line]:
@@ -201,8 +198,9 @@ def _used_derivative(effect: _Effect, change: Change | None) -> float:
 
 def _sides_text(effect: _Effect, change: Change | None) -> str:
     """Return what differs on both sides of a kink: the derivatives, unless ``change`` is ``None``, and the values at a jump."""
-    jump = "" if effect.jump is None else "the value jumps from {} to {}".format(*map(number_text, effect.jump))
-    return "; ".join(text for text in (_limits_text(change), jump) if text)
+    limits = [] if change is None else [_limits_text(change)]
+    jump = [] if effect.jump is None else ["the value jumps from {} to {}".format(*map(number_text, effect.jump))]
+    return "; ".join(limits + jump)
 
 
 def _place_text(evaluation: Evaluation, switch: Switch) -> str:
@@ -238,10 +236,8 @@ def element_name(name: str, element: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, element))}]" if element else name
 
 
-def _limits_text(change: Change | None) -> str:
-    """Return the derivatives on both sides as text; empty if nothing changes."""
-    if change is None:
-        return ""
+def _limits_text(change: Change) -> str:
+    """Return the derivatives on both sides as text."""
     if change.left == change.right or math.isclose(change.left, change.right, rel_tol=1e-6):  # as printed
         return f"from both sides it is {number_text(change.left)}"
     if not (math.isnan(change.left) or math.isnan(change.right)):

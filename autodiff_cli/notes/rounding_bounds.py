@@ -16,6 +16,7 @@ import numpy as np
 
 from autodiff_cli.autograd.primitives.primitive import Primitive, argument_names
 from autodiff_cli.autograd.primitives.structural import sum_to
+from autodiff_cli.autograd.primitives.types import array_of
 from autodiff_cli.autograd.tensor import Tensor, tensor_on
 from autodiff_cli.errors import FOREIGN, AutodiffError
 from autodiff_cli.evaluation.trace import Trace, flat_inputs, invoke, raw
@@ -108,11 +109,6 @@ def _rules(primitive: Primitive) -> list[_Rule]:
     return rules
 
 
-def _value(argument: Any) -> Any:
-    """Return the array of a tensor; other arguments stay as they are."""
-    return argument._data if isinstance(argument, Tensor) else argument
-
-
 class Tape:
     """Values with bounds of their errors, in the order of their computation; ``dtype`` is the type of the evaluation."""
 
@@ -135,7 +131,7 @@ class Tape:
     def apply(self, primitive: Primitive, args: Sequence[Any]) -> Tensor:
         """Return the result of a primitive, which is a plain tensor if it is not of floats; see ``Bounded.applied``."""
         # The first argument of a primitive of a sequence is a list of tensors.
-        values = [[_value(value) for value in args[0]], *args[1:]] if primitive.of_sequence else [_value(value) for value in args]
+        values = [list(map(array_of, args[0])), *args[1:]] if primitive.of_sequence else list(map(array_of, args))
         data = primitive.forward(*values)
         if data.size > MOST_ELEMENTS:
             raise UnknownBound
@@ -243,7 +239,7 @@ def _is_number(value: Any) -> bool:
 
 def _rounded_error(argument: Any) -> Any:
     """Return the error of an argument as an array of its shape, with the rounding of one addition."""
-    value = _value(argument)
+    value = array_of(argument)
     return np.broadcast_to(getattr(argument, "error", 0.0), np.shape(value)) + ROUNDING * np.abs(value)
 
 

@@ -27,16 +27,9 @@ Dim = int | tuple[int, ...] | None
 _add, _maximum, _minimum = reduction(np.add), reduction(np.maximum), reduction(np.minimum)
 
 
-def as_cell(value: object) -> Cells:
-    """Return a zero-dimensional array of one value."""
-    box = np.empty((), np.object_)
-    box[()] = value
-    return box
-
-
 def _array(value: Cells | Number) -> Cells:
     """Return the result of a reduction as an array, even if it is a single number."""
-    return value if isinstance(value, np.ndarray) else as_cell(value)
+    return value if isinstance(value, np.ndarray) else np.array(value, object)
 
 
 def _mean(x: Cells, dim: Dim, keepdim: bool) -> Any:
@@ -60,7 +53,7 @@ def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
         return _add(sizes, dim, keepdim)
     if p == 2:
         return np.sqrt(_add(sizes * sizes, dim, keepdim))
-    return _array(_add(sizes**p, dim, keepdim)) ** (as_cell(_exact(x, 1.0)) / p)  # 1/p in many digits
+    return _array(_add(sizes**p, dim, keepdim)) ** np.array(_exact(x, 1.0) / p, object)  # 1/p in many digits
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:

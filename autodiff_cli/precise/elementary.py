@@ -77,18 +77,15 @@ def _isclose(mp: Arithmetic, x: Real, y: Real, rtol: float, atol: float, equal_n
     return bool(x == y or (mp.finite(x) and mp.finite(y) and abs(x - y) <= atol + rtol * abs(y)))
 
 
-def _maximum(mp: Arithmetic, x: Real, y: Real) -> Real:
-    return mp.nan if mp.isnan(x) or mp.isnan(y) else max(x, y)
-
-
-def _minimum(mp: Arithmetic, x: Real, y: Real) -> Real:
-    return mp.nan if mp.isnan(x) or mp.isnan(y) else min(x, y)
+def _extreme(mp: Arithmetic, x: Real, y: Real, choose: Callable[[Real, Real], Real]) -> Real:
+    """Return the number that ``choose``, which is max or min, chooses from two; nan if one of them is nan."""
+    return mp.nan if mp.isnan(x) or mp.isnan(y) else choose(x, y)
 
 
 def _clamp(mp: Arithmetic, x: Real, low: Plain | None, high: Plain | None) -> Real:
     """Return x between two bounds; ``None`` does not limit."""
-    raised = x if low is None else _maximum(mp, x, mp.number(low).value)
-    return raised if high is None else _minimum(mp, raised, mp.number(high).value)
+    raised = x if low is None else _extreme(mp, x, mp.number(low).value, max)
+    return raised if high is None else _extreme(mp, raised, mp.number(high).value, min)
 
 
 def _logit(mp: Arithmetic, x: Real, eps: float | None) -> Real:
@@ -181,8 +178,8 @@ ELEMENTARY: dict[str, Entry] = {
     "isfinite": Arithmetic.finite,
     "isclose": _isclose,
     "where": lambda mp, condition, x, y: x if condition else y,
-    "maximum": _maximum,
-    "minimum": _minimum,
+    "maximum": partial(_extreme, choose=max),
+    "minimum": partial(_extreme, choose=min),
     "clamp": _clamp,
     "logit": _logit,
     "sigmoid": _sigmoid,

@@ -31,7 +31,7 @@ from autodiff_cli.evaluation.user_function import UserFunction
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax
 from autodiff_cli.precise.arithmetic import Arithmetic, Exact, Number, Real
-from autodiff_cli.precise.array_functions import ARRAY_FUNCTIONS, Cells, as_cell
+from autodiff_cli.precise.array_functions import ARRAY_FUNCTIONS, Cells
 from autodiff_cli.precise.elementary import ELEMENTARY
 from autodiff_cli.precise.special import SPECIAL
 
@@ -98,7 +98,7 @@ class Precise(Tensor):
 
 def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
     """Convert the result of an operation to an arbitrary-precision tensor, or to an ordinary one for booleans and indices."""
-    array = result if isinstance(result, np.ndarray) else as_cell(result)
+    array = result if isinstance(result, np.ndarray) else np.array(result, object)
     cell_types = {type(cell) for cell in array.flat} if array.dtype == object else set()
     if cell_types and cell_types <= {bool, np.bool_}:
         array = array.astype(bool)
@@ -107,7 +107,7 @@ def tensor(math: Arithmetic, result: NDArray[Any] | Number | bool) -> Tensor:
 
 def precise_tensor(math: Arithmetic, values: object) -> Precise:
     """Convert one number or an array, of any type, without rounding to an arbitrary-precision tensor outside of a graph."""
-    array = as_cell(values) if isinstance(values, float) else np.asarray(values)  # NumPy would make an ``Exact`` a float64
+    array = np.array(values, object) if isinstance(values, float) else np.asarray(values)  # NumPy would make an ``Exact`` a float64
     result = Precise.__new__(Precise)
     result._data = np.empty(array.shape, object)
     for i, value in enumerate(array.flat):
@@ -122,7 +122,7 @@ def _as_array(value: object) -> NDArray[Any]:
     """Return the array of a tensor, or a value as an array."""
     if isinstance(value, Tensor):
         value = value._data
-    return value if isinstance(value, np.ndarray) else as_cell(value)
+    return value if isinstance(value, np.ndarray) else np.array(value, object)
 
 
 def _as_cells(math: Arithmetic, value: object) -> NDArray[Any]:

@@ -82,10 +82,8 @@ class Reference:
         """Return an evaluator of the program for numbers of all elements of the variables; ``listing`` records its tensors."""
         values: dict[str, object] = dict(self._constants)
         for name, shape in self._shapes.items():
-            cells = np.empty(shape, object)
-            for i, element in enumerate(self.elements[name]):
-                cells.flat[i] = inputs[element]
-            values[name] = precise_tensor(arithmetic, cells)
+            cells = np.array([inputs[element] for element in self.elements[name]], object)
+            values[name] = precise_tensor(arithmetic, cells.reshape(shape))
         return PreciseEvaluator(self.evaluation.expression, self._tree, arithmetic, values, listing=listing)
 
     def _evaluate(self, arithmetic: Arithmetic, inputs: list[Real]) -> list[Real]:

@@ -111,8 +111,10 @@ class Verified:
         """Add the correct digits and the exact texts of the elements of an array, whose exact values are in row-major order."""
         array = np.asarray(values)
         pairs = list(zip(array.ravel(), exact, strict=True))
-        self.right[path] = _nested_lists([self._count_right_digits(number, other) for number, other in pairs], array.shape)
-        self.texts[path] = _nested_lists([None if other is None else self._exact_text(other) for _, other in pairs], array.shape)
+        right = [self._count_right_digits(number, other) for number, other in pairs]
+        texts = [None if other is None else self._exact_text(other) for _, other in pairs]
+        self.right[path] = np.array(right, object).reshape(array.shape).tolist()
+        self.texts[path] = np.array(texts, object).reshape(array.shape).tolist()
 
     def _count_right_digits(self, value: float, exact: Real | None) -> float | None:
         """Return the number of correct digits: ``None`` without an exact number, 0 where only one is 0, infinite or nan."""
@@ -203,13 +205,6 @@ class Verified:
                 known = [digits for digits in np.array(right, dtype=object).flat if digits is not None]
                 parts.append(f"{_number_name(path)} {min(known):g}" if known else f"{_number_name(path)} none")
         return f"correct digits: {', '.join(parts)}"
-
-
-def _nested_lists(cells: Sequence[object], shape: tuple[int, ...]) -> object:
-    """Arrange cells in nested lists of the given shape; for the shape ``()``, return the single cell."""
-    array = np.empty(len(cells), object)
-    array[:] = cells
-    return array.reshape(shape).tolist()
 
 
 def _smooth_value(slope: Slope) -> Real | None:
