@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autodiff_cli.cli.plain_evaluation import PlainEvaluation
+from autodiff_cli.cli import plain_evaluation
 from tests.processes import LIMIT, completed, started, until
 from tests.shell import streams
 
@@ -263,10 +263,10 @@ def test_commas_in_brackets_do_not_separate_variables() -> None:
     ],
 )
 def test_common_options_mean_the_same_with_and_without_click(command: str, output: list[str], words: list[str]) -> None:
-    assert PlainEvaluation.from_args([command, *words, *output]) is not None
+    assert plain_evaluation.plain_evaluation([command, *words, *output]) is not None
     plain = run(command, *words, *output)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainEvaluation, "from_args", lambda args: None)
+        patch.setattr(plain_evaluation, "plain_evaluation", lambda args: None)
         by_click = run(command, *words, *output)
     assert (plain.stdout, plain.stderr, plain.returncode) == (by_click.stdout, by_click.stderr, by_click.returncode)
 
@@ -279,7 +279,7 @@ def test_common_options_mean_the_same_with_and_without_click(command: str, outpu
     ],
 )
 def test_click_reads_the_other_command_lines(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert PlainEvaluation.from_args(["eval", *words.split()]) is None
-    assert PlainEvaluation.from_args(["eval", "x"]) is not None
+    assert plain_evaluation.plain_evaluation(["eval", *words.split()]) is None
+    assert plain_evaluation.plain_evaluation(["eval", "x"]) is not None
     monkeypatch.setenv("AUTODIFF_FORMAT", "csv")
-    assert PlainEvaluation.from_args(["eval", "x"]) is None
+    assert plain_evaluation.plain_evaluation(["eval", "x"]) is None

@@ -76,10 +76,6 @@ class LazyGroup(click.Group):
         """Return both names of the help option."""
         return ["-h", "--help"]
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the command names in the order of the help text."""
-        return list(COMMANDS)
-
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Import and return a command; ``None`` if it is unknown."""
         if name not in COMMANDS:
@@ -103,16 +99,12 @@ class LazyGroup(click.Group):
         return super().resolve_command(context, args)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, then the options."""
-        self.format_commands(context, formatter)
-        click.Command.format_options(self, context, formatter)
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by group, without importing them."""
+        """Write the commands by group, without importing them, and then the options."""
         width = max(map(len, COMMANDS))
         for group, commands in GROUPS.items():
             with formatter.section(group):
                 formatter.write_dl([(name.ljust(width), about) for name, about in commands.items()])
+        click.Command.format_options(self, context, formatter)
 
 
 @click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)

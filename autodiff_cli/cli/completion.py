@@ -102,7 +102,8 @@ def _values(parameter: click.Parameter, incomplete: str, line: _Line) -> Items:
     if metavar == "EXPR" and incomplete.startswith("@"):
         return _files(incomplete[1:], "@")
     if metavar == "EXPR":
-        return _names_in_expression(incomplete, _names_in_scope(incomplete, line))
+        before = _WORD.sub("", incomplete)  # without the name that is being typed
+        return _names_in_expression(incomplete, dict.fromkeys([*_assigned_names(incomplete), *_variables(before, line)]))
     if metavar.startswith("NAME="):
         return _bindings(incomplete, line)
     if parameter.name == "words":  # of the command ``functions``
@@ -165,11 +166,6 @@ def _names_in_expression(text: str, names: Iterable[str] = ()) -> Items:
     if not is_method:
         items += [_prefixed(item, before) for item in _with_prefix(word, [*names, *CONSTANTS])]
     return items
-
-
-def _names_in_scope(text: str, line: _Line) -> list[str]:
-    """Return the names of an expression up to its last word, which is being typed, and those with values."""
-    return list(dict.fromkeys([*_assigned_names(text), *_variables(_WORD.sub("", text), line)]))
 
 
 def _assigned_names(text: str) -> list[str]:

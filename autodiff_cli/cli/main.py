@@ -89,11 +89,11 @@ def _invoke(args: list[str]) -> int:
 
         return complete(_COMPLETE)
     if args[:1] in (["eval"], ["grad"]):  # the other commands need not import the module
-        from autodiff_cli.cli.plain_evaluation import PlainEvaluation
+        from autodiff_cli.cli.plain_evaluation import plain_evaluation
 
-        plain = PlainEvaluation.from_args(args)
-        if plain is not None:
-            plain.run()
+        evaluate = plain_evaluation(args)
+        if evaluate is not None:
+            evaluate()
             sys.stdout.flush()
             return 0
     from autodiff_cli.cli.commands import invoke

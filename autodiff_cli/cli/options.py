@@ -80,9 +80,9 @@ def texts_by_name(option: str, metavar: str, text: str, example: str) -> Decorat
 
 def _read_value(text: str) -> Any:
     """Return the array in a file for ``@file``, and any other text unchanged."""
-    from autodiff_cli.evaluation.bindings import value_or_file
+    from autodiff_cli.evaluation.bindings import from_file
 
-    return value_or_file(text)
+    return from_file(text[1:]) if text.startswith("@") else text
 
 
 def bindings(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> Any:

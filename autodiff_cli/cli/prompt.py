@@ -84,12 +84,6 @@ def completions(interpreter: Interpreter, before: str) -> tuple[list[str], int]:
     return sorted(name for name in known if name.startswith(part) and not name.startswith("_")), len(part)
 
 
-def history_path() -> Path:
-    """Return the path of the history file, in the folder for the state of programs: XDG_STATE_HOME, or ~/.local/state."""
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "autodiff" / "history"
-
-
 def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
     """Return the function that reads a line with completion and with the history of earlier sessions."""
     try:
@@ -116,11 +110,14 @@ def _terminal(interpreter: Interpreter) -> Callable[[str], str]:
 
 
 def _read_history() -> Path | None:
-    """Load the history of earlier sessions, and return its path; ``None`` if the home is not writable."""
+    """Load the history of earlier sessions, and return its path; ``None`` if the home is not writable.
+
+    It is in the folder for the state of programs: XDG_STATE_HOME, or ~/.local/state.
+    """
     import readline
 
     try:
-        path = history_path()
+        path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "autodiff" / "history"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         readline.read_history_file(path)

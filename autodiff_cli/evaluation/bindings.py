@@ -153,11 +153,6 @@ def _value_hint(error: AutodiffError, text: str, name: str, variable: str) -> st
     return None
 
 
-def value_or_file(text: str | None) -> str | Array | None:
-    """Return the array in the file for ``@file``; return any other text unchanged."""
-    return from_file(text[1:]) if text is not None and text.startswith("@") else text
-
-
 def from_file(path: str) -> Array:
     """Return the array in a file; see ``array_files.read_array``."""
     from autodiff_cli.evaluation.array_files import read_array  # importing the modules for files takes 8 ms

@@ -51,8 +51,7 @@ def parse_ranges(texts: Iterable[str], name: str = "over") -> list[Range]:
 
 def parse_interval(text: str, name: str) -> tuple[float, float]:
     """Return the two ends of ``FROM:TO``; the errors are those of ``parse_ranges``."""
-    low, high, _ = _range_parts(text, name, "")
-    return low, high
+    return _range_parts(text, name, "")[:2]
 
 
 def parse_sample_count(text: str, name: str, variable: str = "") -> int:
