@@ -78,10 +78,7 @@ def raw(value: object) -> Any:
 def flat_inputs(step: Step) -> Iterator[Any]:
     """Yield the arguments of a step, with each item of a sequence of tensors separately."""
     for value in step.inputs:
-        if isinstance(value, (list, tuple)):
-            yield from value
-        else:
-            yield value
+        yield from value if isinstance(value, (list, tuple)) else (value,)
 
 
 _NOT_POINTWISE = ("creation", "linalg", "shape", "views")

@@ -7,6 +7,7 @@ tensor by an operation is an instruction of its own, whose gradient is the contr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -177,10 +178,7 @@ class _Tracing:
 
     def sum(self, operands: Sequence[Operand]) -> Operand:
         """Return the sum of operands, computed on the tape."""
-        total, *rest = operands
-        for operand in rest:
-            total = self.tape.call("add", total, operand)
-        return total
+        return reduce(partial(self.tape.call, "add"), operands)
 
 
 def _use(tape: Tape, operand: Operand) -> Operand:

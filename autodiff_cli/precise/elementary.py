@@ -95,11 +95,8 @@ def _logit(mp: Arithmetic, x: Real, eps: float | None) -> Real:
 
 
 def _sigmoid(mp: Arithmetic, x: Real) -> Real:
-    """Return 1/(1 + exp(-x)), where exp does not overflow."""
-    if x >= 0:
-        return 1 / (1 + mp.exp(-x))
-    size = mp.exp(x)
-    return size / (1 + size)
+    """Return 1/(1 + exp(-x)); exp of a float does not overflow in this arithmetic."""
+    return 1 / (1 + mp.exp(-x))
 
 
 def _softplus(mp: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> Real:
@@ -108,8 +105,7 @@ def _softplus(mp: Arithmetic, x: Real, beta: Plain, threshold: float | None) -> 
     scaled = x * factor
     if threshold is not None and scaled > threshold:
         return x
-    positive_part = scaled if scaled > 0 else mp.zero
-    return (positive_part + mp.log1p(mp.exp(-abs(scaled)))) / factor  # exp does not overflow
+    return mp.log1p(mp.exp(scaled)) / factor  # exp of a float does not overflow in this arithmetic
 
 
 def ndtr(mp: Arithmetic, x: Real) -> Real:

@@ -214,13 +214,11 @@ def _smooth_value(slope: Slope) -> Real | None:
 
 def _nested_dictionaries(flat: Mapping[Path, object]) -> dict[str, object]:
     """Convert paths to nested dictionaries, such as ``{("grad", "x"): 1}`` to ``{"grad": {"x": 1}}``."""
-    tree: dict[str, object] = {}
+    tree: dict[str, Any] = {}
     for path, value in flat.items():
         branch = tree
         for name in path[:-1]:
-            inner = branch.setdefault(name, {})
-            assert isinstance(inner, dict)
-            branch = inner
+            branch = branch.setdefault(name, {})
         branch[path[-1]] = value
     return tree
 

@@ -16,18 +16,12 @@ _MOST_BITS = 2000
 
 
 def _log_ndtr(mp: Arithmetic, x: Real) -> Real:
-    """Return log(ndtr(x)), for x <= -1000 from the asymptotic series of the tail, whose terms are small there (DLMF 7.12.1)."""
+    """Return log(ndtr(x)), for x <= -1000 as the logarithm of exp(-z**2)*erfcx(z)/2 with z = -x/sqrt(2)."""
     if x > 0:
         return mp.log1p(-ndtr(mp, -x))
     if not mp.finite(x) or x > -1000:
         return mp.log(ndtr(mp, x))
-    total = mp.mpf(1)
-    term, k = total, 1
-    while abs(term) > mp.eps and k < 10000:
-        term *= -(2 * k - 1) / (x * x)
-        total += term
-        k += 1
-    return -x * x / 2 - mp.log(-x) - mp.log(2 * mp.pi) / 2 + mp.log(total)
+    return mp.log(_erfcx(mp, -x / mp.sqrt(2)) / 2) - x * x / 2
 
 
 def _quantile(mp: Arithmetic, p: Real) -> Real:
@@ -78,7 +72,10 @@ def _hazard(mp: Arithmetic, x: Real) -> Real:
 
 
 def _asymptotic(mp: Arithmetic, z: Real, sign: int) -> Real:
-    """Return sum((-sign)**k*(1/2)_k/z**(2*k + 1)), with Pochhammer's (1/2)_k, for large z: sqrt(pi)*erfcx(z) or 2*dawsn(z)."""
+    """Return sum((-sign)**k*(1/2)_k/z**(2*k + 1)), with Pochhammer's (1/2)_k, for large z: sqrt(pi)*erfcx(z) or 2*dawsn(z).
+
+    It is the asymptotic series of DLMF 7.12.1 for erfcx (sign 1), and that of Dawson's integral (sign -1).
+    """
     total = term = 1 / z
     for k in range(10000):
         term *= -sign * (k + mp.mpf(1) / 2) / (z * z)
