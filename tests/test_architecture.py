@@ -60,7 +60,7 @@ BUDGETS = {
     "report": 1609,
     "root": 1575,
     "script": 1511,
-    "solvers": 13275,
+    "solvers": 13261,
     "symbolic": 5201,
     "utils": 292,
 }

@@ -31,23 +31,14 @@ _NEAR = 1e-6  # the distance from a constraint, relative to the size of the vari
 _DEEP = 1e12  # the depth of a value that is taken as unbounded
 
 
-class Unbounded(Exception):
-    """The end of a search at a point that satisfies the constraints, where the value decreases without bound."""
-
-    def __init__(self, x: Vector) -> None:
-        self.x = x
-
-
 def minimize_constrained(problem: MinimumProblem, report: Report) -> tuple[Certificate | None, Vector, int]:
     """Find a minimum of a problem with constraints, and report each step.
 
     Each search starts from a better place than the end of the one before: beside a saddle point, or a feasible point downhill.
 
     Returns:
-        The certificate of the minimum, or ``None``; the last point; and the number of steps.
-
-    Raises:
-        Unbounded: if the value decreases without bound.
+        The certificate of the minimum, or ``None``; the last point, which is endless if such a point was reached; and the number
+        of steps.
     """
     start, steps, typical = problem.start, 0, np.abs(problem.start)
     saddle: Certificate | None = None
@@ -68,16 +59,15 @@ def minimize_constrained(problem: MinimumProblem, report: Report) -> tuple[Certi
             return result, result.x, steps
     if saddle is not None:
         return saddle, saddle.x, steps
-    endless = [x for x in ends if _is_endless(problem, x)]
-    if endless:
-        raise Unbounded(endless[0])
-    nearest = min(ends, key=lambda x: float(np.linalg.norm(violations(problem, x))))
-    return None, _nearest_feasible(problem, nearest), steps
+    last = next((x for x in ends if is_endless(problem, x)), None)
+    if last is None:
+        last = _nearest_feasible(problem, min(ends, key=lambda x: float(np.linalg.norm(violations(problem, x)))))
+    return None, last, steps
 
 
 def _certificate_near(problem: MinimumProblem, x: Vector, typical: Vector) -> Certificate | None:
     """Return the certificate of the point that Newton's method finds from two guesses of the active set, or ``None``."""
-    if _is_endless(problem, x):
+    if is_endless(problem, x):
         return None
     sizes = np.linalg.norm(problem.slopes(x)[1], axis=1)
     is_near = problem.values(x)[1] <= _NEAR * sizes * max(1.0, float(np.max(np.abs(x))))
@@ -86,7 +76,7 @@ def _certificate_near(problem: MinimumProblem, x: Vector, typical: Vector) -> Ce
     return next((result for result in results if result is not None and result.is_critical), results[0])
 
 
-def _is_endless(problem: MinimumProblem, x: Vector) -> bool:
+def is_endless(problem: MinimumProblem, x: Vector) -> bool:
     """Return whether a point satisfies the constraints, and the value there is so low that it has no bound."""
     violation = float(np.max(violations(problem, x), initial=0.0))
     return violation <= _NEAR * float(np.max(np.abs(x))) and problem.values(x)[0] < min(-_DEEP, problem.values(problem.start)[0])
@@ -96,7 +86,7 @@ def descend_between(problem: MinimumProblem, start: Vector, report: Report) -> D
     """Minimize a function between bounds."""
     points = _sqp_points(problem, start, report)
     lengths = [float(np.linalg.norm(after - before)) for before, after in itertools.pairwise(points)]
-    return Descent(points[-1], "unbounded" if _is_endless(problem, points[-1]) else "stationary", len(lengths), lengths)
+    return Descent(points[-1], "unbounded" if is_endless(problem, points[-1]) else "stationary", len(lengths), lengths)
 
 
 def _sqp_points(problem: MinimumProblem, start: Vector, report: Report) -> list[Vector]:

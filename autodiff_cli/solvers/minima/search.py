@@ -10,7 +10,7 @@ from autodiff_cli.command_result import Record
 from autodiff_cli.errors import setting
 from autodiff_cli.solvers.jumps import discontinuity
 from autodiff_cli.solvers.minima.certificate import Active, Certificate, certify, violations
-from autodiff_cli.solvers.minima.constrained import Unbounded, descend_between, minimize_constrained, solve_active_set
+from autodiff_cli.solvers.minima.constrained import descend_between, is_endless, minimize_constrained, solve_active_set
 from autodiff_cli.solvers.minima.degenerate import has_hidden_slope, is_curved, kink_near, probe
 from autodiff_cli.solvers.minima.large import certify_large, descend_large
 from autodiff_cli.solvers.minima.newton_trust_region import DENSE, EPS, Descent, TrustRegion
@@ -219,15 +219,11 @@ class Search:
 
     def _constrained(self) -> None:
         """Minimize with the constraints, and set the verdict from the certificate."""
-        try:
-            result, self.x, self.steps = minimize_constrained(self.problem, self._report)
-        except Unbounded as error:
-            self.x = error.x
-            self._unbounded()
-            return
+        result, self.x, self.steps = minimize_constrained(self.problem, self._report)
         self.certificate = result
-        self.x = self.x if result is None else result.x
-        if result is None or not result.is_critical:
+        if result is None and is_endless(self.problem, self.x):
+            self._unbounded()
+        elif result is None or not result.is_critical:
             self._unsolved()
         elif result.is_minimum:
             self._proven()
