@@ -41,11 +41,9 @@ def _silence_python() -> None:
     """Suppress Python's own messages; ``-W`` and ``PYTHONWARNINGS`` still enable warnings."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    sys.excepthook = sys.unraisablehook = _ignore
-
-
-def _ignore(*_: object) -> None:
-    """Ignore exceptions that cannot be caught, because they occur in finalizers or in C code that imports modules."""
+    # Exceptions in finalizers, and in C code that imports modules, cannot be caught.
+    sys.excepthook = lambda *_: None
+    sys.unraisablehook = lambda _: None
 
 
 def _flush_output(code: int) -> int:

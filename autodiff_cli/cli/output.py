@@ -18,7 +18,7 @@ from autodiff_cli.structs import Struct
 
 if TYPE_CHECKING:
     from autodiff_cli.cli.session import Session
-    from autodiff_cli.command_result import CommandResult, Record, RightDigits
+    from autodiff_cli.command_result import CommandResult, Record
     from autodiff_cli.report.table import Renderable
     from autodiff_cli.solvers.solution import Solution
 
@@ -100,7 +100,9 @@ class Output(Struct):
             check_finite(result.numbers(), result.notes, result.expression)
         if not self._display_result(result, views or {}):
             self.write(self._text(result, views or {}))
-        self._say_verified(result.verified)
+        verified = result.verified
+        if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
+            say(verified.summary())  # bare numbers do not show how many digits are correct
         self.say_notes(result.notes)
 
     def emit_solution(self, solution: Solution, views: Mapping[str, View] | None = None) -> None:
@@ -114,11 +116,6 @@ class Output(Struct):
         elif not self.quiet:
             self._replace(quiet_notes=self.quiet_notes or self.style == "json").emit(solution, views)
         solution.require()
-
-    def _say_verified(self, verified: RightDigits | None) -> None:
-        """Write how many digits of bare numbers are correct to standard error, if they do not show it."""
-        if self.quiet and not self.quiet_notes and verified is not None and verified.digits is None:
-            say(verified.summary())
 
     def _text(self, result: CommandResult, views: Mapping[str, View]) -> str | bytes:
         """Return a result in the output format; ``views`` has the formats that the command writes itself."""

@@ -176,10 +176,8 @@ class Evaluation:
 
     def gradient_rows(self) -> list[TensorRow]:
         """Return the gradients, of variables that have one, as tensors with the ``grad_fn`` that ``create_graph`` recorded."""
-        gradients = [(name, leaf.grad) for name, leaf in self.variables.items()]
-        return [
-            TensorRow.from_tensor(gradient, f"{name}.grad", f"{name}.grad") for name, gradient in gradients if gradient is not None
-        ]
+        gradients = {f"{name}.grad": leaf.grad for name, leaf in self.variables.items()}
+        return [TensorRow.from_tensor(gradient, name, name) for name, gradient in gradients.items() if gradient is not None]
 
     def again(self, leaves: Mapping[str, Tensor] | None = None) -> Evaluator:
         """Return an evaluator of the same program with some leaves replaced; it does not list tensors."""

@@ -86,7 +86,11 @@ class PythonText:
     def tree(self, span: Span) -> Syntax:
         """Return the syntax tree of a part of the text; of kind ``python`` if the small language does not have it."""
         if span not in self._trees:
-            self._trees[span] = self._read(span)
+            try:
+                trees = parse_statements(self.source[: span[1]], span[0])
+            except ParseError:
+                trees = []
+            self._trees[span] = trees[0] if len(trees) == 1 else Syntax("python", [], "", span)
         return self._trees[span]
 
     def span_with_modules(self, tree: Syntax) -> Span:
@@ -94,14 +98,6 @@ class PythonText:
         start, end = tree.span
         before = _MODULES.search(self.source, max(0, start - _LONGEST), start) if tree.kind == "call" else None
         return (start if before is None else before.start(), end)
-
-    def _read(self, span: Span) -> Syntax:
-        """Return the syntax tree of a part of the text, as ``tree`` does, from its text and not from the known trees."""
-        try:
-            trees = parse_statements(self.source[: span[1]], span[0])
-        except ParseError:
-            trees = []
-        return trees[0] if len(trees) == 1 else Syntax("python", [], "", span)
 
     def _place(self, line: int, column: int) -> int:
         """Return the place of a column, which Python counts in bytes."""

@@ -183,17 +183,11 @@ def _effect_texts(
             continue
         by = f" with respect to {_variable_text(evaluation, effect.line, change)}" if named else ""
         subject = f"{by.strip()} it" if texts else f"the {note_phrases.derivative_phrase(order)} used{by}"
-        derivative = f"{subject} is {number_text(_used_derivative(effect, change))}{'' if texts else source}"
+        # At a jump without a change, the answer contains the first derivative.
+        used = float(effect.line.values_and_derivatives(0.0, 1)[1][0]) if change is None else change.used
+        derivative = f"{subject} is {number_text(used)}{'' if texts else source}"
         texts.append(f"{derivative}{', ' if len(effects) > 1 else '; '}{_sides_text(effect, change)}")
     return texts
-
-
-def _used_derivative(effect: _Effect, change: Change | None) -> float:
-    """Return the derivative that the answer contains: of a ``change``, or the first derivative at a jump without a change."""
-    if change is not None:
-        return change.used
-    _value, slope = effect.line.values_and_derivatives(0.0, 1)
-    return float(slope[0])
 
 
 def _sides_text(effect: _Effect, change: Change | None) -> str:

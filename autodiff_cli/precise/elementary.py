@@ -54,8 +54,6 @@ def _expm1(mp: Arithmetic, x: Real) -> Real:
 
 def _trunc(mp: Arithmetic, x: Real) -> Real:
     """Return x rounded towards 0."""
-    if not mp.finite(x):
-        return x
     return mp.floor(x) if x >= 0 else mp.ceil(x)
 
 
