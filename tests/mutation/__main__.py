@@ -280,7 +280,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="runs of the tests at a time")
     parser.add_argument("--limit", type=float, default=300, help="seconds; a mutant that takes longer is killed")
     parser.add_argument("--modules", nargs="+", default=MODULES, help="patterns below autodiff_cli")
-    parser.add_argument("--known", action="store_true", help="the mistakes of tests/mutation/known.py")
+    parser.add_argument("--known", action="store_true", help="the mistakes of tests/mutation/known.txt")
     parser.add_argument("--only", nargs="+", help="mutants by name, as the results have them")
     parser.add_argument("--tests", nargs="+", default=[], help="run these files of tests, on the tree as it is now")
     parser.add_argument("--scratch", type=Path, default=ROOT / ".mutants_cache", help="the folder to work in")
