@@ -56,7 +56,7 @@ BUDGETS = {
     "ops": 4629,
     "optim": 347,
     "plotting": 2138,
-    "precise": 2191,
+    "precise": 2186,
     "report": 1609,
     "root": 1575,
     "script": 1511,

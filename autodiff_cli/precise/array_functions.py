@@ -27,24 +27,19 @@ Dim = int | tuple[int, ...] | None
 _add, _maximum, _minimum = reduction(np.add), reduction(np.maximum), reduction(np.minimum)
 
 
-def _array(value: Cells | Number) -> Cells:
-    """Return the result of a reduction as an array, even if it is a single number."""
-    return value if isinstance(value, np.ndarray) else np.array(value, object)
-
-
 def _mean(x: Cells, dim: Dim, keepdim: bool) -> Any:
     return _add(x, dim, keepdim) / count(x.shape, dim)
 
 
 def _var(x: Cells, dim: Dim, correction: float, keepdim: bool) -> Any:
     """Return the variance along dimensions, whose divisor is the count minus ``correction``, or 0 for a negative one."""
-    rest = _array(x - _mean(x, dim, True))
+    rest = np.asarray(x - _mean(x, dim, True), object)  # of no dimensions, a difference is a number
     return _add(rest * rest, dim, keepdim) / max(count(x.shape, dim) - correction, 0)
 
 
 def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
     """Return the p-norm sum(abs(x)**p)**(1/p) along dimensions; for p = 0, inf, -inf: the number of nonzeros, largest, smallest."""
-    sizes = _array(abs(x))
+    sizes = np.asarray(abs(x), object)
     if math.isinf(p):
         return (_maximum if p > 0 else _minimum)(sizes, dim, keepdim)
     if p == 0:
@@ -53,13 +48,13 @@ def _norm(x: Cells, p: float, dim: Dim, keepdim: bool) -> Any:
         return _add(sizes, dim, keepdim)
     if p == 2:
         return np.sqrt(_add(sizes * sizes, dim, keepdim))
-    return _array(_add(sizes**p, dim, keepdim)) ** np.array(_exact(x, 1.0) / p, object)  # 1/p in many digits
+    return np.asarray(_add(sizes**p, dim, keepdim), object) ** np.array(_exact(x, 1.0) / p, object)  # 1/p in many digits
 
 
 def _logsumexp(x: Cells, dim: Dim, keepdim: bool) -> Any:
     """Return log(sum(exp(x))) along dimensions, with the largest element factored out."""
     largest = _maximum(x, dim, True)
-    total = np.log(_add(_array(np.exp(x - largest)), dim, True)) + largest
+    total = np.log(_add(np.asarray(np.exp(x - largest), object), dim, True)) + largest
     return total if keepdim else np.squeeze(total, dimensions(dim, x.ndim))
 
 
