@@ -72,7 +72,7 @@ DOORS = {
     "derivatives": {
         "autodiff_cli.report.latex_equations",
         "autodiff_cli.report.result_tables",
-        "autodiff_cli.symbolic.matrices.hessian",
+        "autodiff_cli.symbolic.matrices.diff",
     },
     "autograd": {"autodiff_cli.report.html", "autodiff_cli.ops.batching"},
 }

@@ -10,7 +10,7 @@ import pytest
 import autodiff_cli as ad
 from autodiff_cli.derivatives import matrices_and_products
 from autodiff_cli.solvers import system as systems
-from autodiff_cli.symbolic.matrices.hessian import hessian_by_formula
+from autodiff_cli.symbolic.matrices.diff import hessian_by_formula
 
 LOGISTIC = "mean(log1p(exp(-y*(X @ w)))) + c*sum(w**2)"
 RNG = np.random.default_rng(3)

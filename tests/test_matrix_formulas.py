@@ -143,6 +143,11 @@ def test_common_parts_have_names(expression: str, options: dict[str, int], expec
     np.testing.assert_allclose(np.asarray(value), np.asarray(engine), rtol=1e-9, atol=1e-12)
 
 
+def test_a_softmax_is_over_one_dimension() -> None:
+    (text,) = diff("log(sum(exp(X))) + sum(X)", shape={"X": "m,n"}).texts.values()
+    assert text == "exp(X)/sum(exp(X)) + 1"
+
+
 def test_conditions_are_factors_of_products_of_matrices_only() -> None:
     shape = {"A": "m,n", "x": "n", "b": "m"}
     assert list(diff("sum(relu(A @ x - b))", wrt=["x"], shape=shape).texts.values()) == ["A.T @ (A @ x - b > 0)"]

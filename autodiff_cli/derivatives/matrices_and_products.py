@@ -347,6 +347,6 @@ def _hessian_by_formula(evaluation: Evaluation) -> Any:
     is_small = elements * sum(map(np.size, values.values())) < LEAST_BY_FORMULA
     if is_small or evaluation.dtype != "float64" or not used.issuperset(evaluation.variables):
         return None
-    find_formula = named("autodiff_cli.symbolic.matrices.hessian:hessian_by_formula")
+    find_formula = named("autodiff_cli.symbolic.matrices.diff:hessian_by_formula")
     formula = find_formula(evaluation.expression, values, list(evaluation.variables), LEAST_BY_FORMULA)
     return None if formula is None else formula(values)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_cli.derivatives.evaluate import evaluate
 from autodiff_cli.errors import AutodiffError
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, new_tree, unparse
 from autodiff_cli.symbolic.differentiate import as_length, diff
-from autodiff_cli.symbolic.matrices.diff import Numbers, random_values
+from autodiff_cli.symbolic.matrices.diff import random_values
+from autodiff_cli.symbolic.to_trace import Numbers, formula_values
 
 _SEEDS, _CLOSE = (1, 5), 1e-9  # of the random values of the variables, and the largest relative difference of equal numbers
 
@@ -51,7 +51,7 @@ class _Comparison:
     def _numbers(self, tree: Syntax, like: list[Numbers] | None = None) -> list[Numbers]:
         """Return the values of a formula at the points, broadcast to the shapes of the numbers ``like`` if there are some."""
         text = f"{self.program}; {unparse(tree)}"
-        values = [np.asarray(evaluate(text, const=point).value, dtype=np.float64) for point in self.points]
+        values = [formula_values(text, point) for point in self.points]
         return [np.broadcast_to(a, b.shape) for a, b in zip(values, like, strict=True)] if like else values
 
     def verdict_on_claim(self) -> str | None:

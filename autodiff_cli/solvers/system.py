@@ -28,7 +28,7 @@ from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.names import element_names
 from autodiff_cli.language.tree import Syntax, names_in, unparse
 from autodiff_cli.solvers.intervals.enclosure import Enclosure
-from autodiff_cli.symbolic.matrices.hessian import LEAST_DESCENT, hessian_by_formula
+from autodiff_cli.symbolic.matrices.diff import LEAST_DESCENT, hessian_by_formula
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Array, Matrix, Vector
     from autodiff_cli.compiler.tape import Tape
     from autodiff_cli.evaluation.evaluation import Value
-    from autodiff_cli.symbolic.matrices.hessian import HessianFunction
+    from autodiff_cli.symbolic.matrices.diff import HessianFunction
 
     Results = Callable[[list[Instruction], list[Operand], int], list[Operand]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from autodiff_cli.compiler.gradient import gradient
 from autodiff_cli.compiler.program import Term, output_name, terms
 from autodiff_cli.compiler.tracer import is_of_scalars, takes_array
 from autodiff_cli.errors import MissingValue, NoSeriesError, NotRecordable, NoValue, UnknownName, UsageError, setting
-from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import Traced, TracingEvaluator, names_and_values, trace
 from autodiff_cli.evaluation.evaluation import evaluated_inputs
-from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.lowering import lower
 from autodiff_cli.language.latex import latex
 from autodiff_cli.language.parser import parse
@@ -32,7 +30,7 @@ from autodiff_cli.symbolic.formula import Formula
 from autodiff_cli.symbolic.from_trace import formulas
 from autodiff_cli.symbolic.normal_form import Algebra
 from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
-from autodiff_cli.symbolic.to_trace import retraced
+from autodiff_cli.symbolic.to_trace import Numbers, formula_values, retraced
 from autodiff_cli.symbolic.to_tree import in_written_order, to_tree
 
 if TYPE_CHECKING:
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
     from autodiff_cli.symbolic.matrices.arrays import Length
     from autodiff_cli.symbolic.matrices.diff import MatrixDerivative
     from autodiff_cli.symbolic.steps import Step
-
-Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]] | float
 
 MOST_ORDERS, MOST_OPERATIONS = 100, 5_000
 """The limits on the order and the size of symbolic derivatives; differentiating 5,000 operations takes a few seconds."""
@@ -90,7 +86,7 @@ class Derivatives(CommandResult):
     order: int
     trees: Mapping[Term, Syntax]
     at: Mapping[str, Value] | None = None
-    values: Mapping[Term, Array] = field(default_factory=dict)
+    values: Mapping[Term, Numbers | float] = field(default_factory=dict)
     matrices: Mapping[Term, MatrixDerivative] = field(default_factory=dict)
     dims: Mapping[str, tuple[Length, ...]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
@@ -137,27 +133,20 @@ class Derivatives(CommandResult):
         return record
 
 
-def formula_values(tree: Syntax, at: Mapping[str, Value]) -> Array:
-    """Evaluate a formula at a point, or at the points of arrays."""
-    evaluator = Evaluator(unparse(tree), new_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
-    with np.errstate(all="ignore"), set_grad_enabled(False):
-        return np.asarray(evaluator.as_tensor(evaluator.run())._data, dtype=np.float64)
-
-
-def _values_at_points(tree: Syntax, names: Sequence[str], points: Matrix) -> Array:
+def _values_at_points(formula: str, names: Sequence[str], points: Matrix) -> Numbers:
     """Return the values of a formula at points, the columns of an array, one by one if an equation has no root, which is nan."""
     try:
-        return formula_values(tree, dict(zip(names, points, strict=True)))
+        return formula_values(formula, dict(zip(names, points, strict=True)))
     except NoValue:
         if points.shape[1] == 1:
             return np.full(1, np.nan)
-        return np.concatenate([np.ravel(_values_at_points(tree, names, point[:, None])) for point in points.T])
+        return np.concatenate([np.ravel(_values_at_points(formula, names, point[:, None])) for point in points.T])
 
 
 def _agree(tree: Syntax, other: Syntax, names: Sequence[str]) -> bool:
     """Return whether two formulas have nearly equal values at those of 32 random points where ``other`` is finite."""
     points = np.random.default_rng(0).uniform(-1, 1, (len(names), _POINTS)) * np.geomspace(0.1, 4, _POINTS)
-    values, expected = np.broadcast_arrays(*(_values_at_points(each, names, points) for each in (tree, other)))
+    values, expected = np.broadcast_arrays(*(_values_at_points(unparse(each), names, points) for each in (tree, other)))
     finite = np.isfinite(expected)
     return bool(np.allclose(values[finite], expected[finite], rtol=1e-6, atol=1e-9))
 
@@ -250,7 +239,7 @@ def _scalar_derivatives(
     except (NotRecordable, NoSeriesError) as error:
         raise without_formula(error, names[0]) from None
     accurate_trees = {term: to_tree(formula, names) for term, formula in accurate.items()}
-    values = {} if point is None else {term: float(formula_values(tree, point)) for term, tree in accurate_trees.items()}
+    values = {} if point is None else {term: float(formula_values(unparse(tree), point)) for term, tree in accurate_trees.items()}
     if simplify:
         from autodiff_cli.symbolic.sympy_bridge import simplified
 

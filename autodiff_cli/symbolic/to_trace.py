@@ -1,4 +1,4 @@
-"""Retracing of formulas on a tape, to differentiate them again."""
+"""Evaluation of formulas: with tracers on a tape, to differentiate them again, and with numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,14 +16,27 @@ from autodiff_cli.autograd.primitives.registry import FUNCTIONS
 from autodiff_cli.autograd.tensor import Tensor
 from autodiff_cli.compiler.tape import Tape
 from autodiff_cli.compiler.tracer import as_operand, as_tensor
+from autodiff_cli.evaluation.bindings import new_leaves
 from autodiff_cli.evaluation.compile import Traced
+from autodiff_cli.evaluation.evaluator import Evaluator
 from autodiff_cli.evaluation.lowering import is_function
 from autodiff_cli.language.operators import LOGIC
 from autodiff_cli.symbolic.constants import Coefficient, to_float
 from autodiff_cli.symbolic.formula import DEFINED, Exponent, Formula, in_order
 
+if TYPE_CHECKING:
+    from autodiff_cli.evaluation.evaluation import Value
+
 _NAMED = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "true": True, "false": False}
 TracedValue: TypeAlias = Tensor | float
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def formula_values(text: str, at: Mapping[str, Value]) -> Numbers:
+    """Evaluate a formula at a point, or at the points of arrays."""
+    evaluator = Evaluator(text, new_leaves(dict(at), np.dtype("float64"), ()), np.dtype("float64"))
+    with np.errstate(all="ignore"), set_grad_enabled(False):
+        return np.asarray(evaluator.as_tensor(evaluator.run())._data, dtype=np.float64)
 
 
 def retraced(formula: Formula, names: Iterable[str]) -> Traced:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from autodiff_cli.compiler.program import Term
+from autodiff_cli.compiler.program import Term, terms
 from autodiff_cli.errors import AutodiffError, NotRecordable, setting
 from autodiff_cli.language.parser import parse
 from autodiff_cli.language.tree import Syntax, names_in, unparse
@@ -16,14 +16,21 @@ from autodiff_cli.symbolic.matrices.arrays import Array, Arrays, Length
 from autodiff_cli.symbolic.matrices.derivative import Derivative
 from autodiff_cli.symbolic.matrices.reading import Reader
 from autodiff_cli.symbolic.matrices.writing import Writer
-from autodiff_cli.symbolic.short_form import ShortForms
+from autodiff_cli.symbolic.short_form import AccurateForms, ShortForms
+from autodiff_cli.symbolic.to_trace import Numbers, formula_values
 from autodiff_cli.symbolic.to_tree import in_written_order, with_names
 
-Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+if TYPE_CHECKING:
+    from autodiff_cli.arrays import Matrix
+
+    HessianFunction: TypeAlias = Callable[[Mapping[str, Any]], Matrix | None]
+
 _LARGEST_ERROR, _STEP, _SMALLEST = 1e-7, 1e-12, 1e-8
 """The largest error of a formula, the step between values that shows how sensitive the engine is, and the least scale of errors."""
 _DRAWS, _AGREEING = 24, 2
 """The most random values that are tried, and how many must agree; values at which the engine itself is sensitive do not count."""
+LEAST_DESCENT = 10_000
+"""The least number of elements of all values, times those of the variables, for which a formula pays in a descent."""
 
 
 class MatrixDerivative(NamedTuple):
@@ -115,9 +122,9 @@ def _largest_error(
     for seed in range(_DRAWS):
         values = random_values(dims, symmetric, seed)
         try:
-            computed = np.asarray(_value(unparse(tree), {name: values[name] for name in names_in(tree) if name in values}))
+            computed = formula_values(unparse(tree), {name: values[name] for name in names_in(tree) if name in values})
             expected = numbers_of_engine(expression, term, values)
-            is_inside = np.isfinite(_value(expression, values)).all() and np.isfinite(expected).all()
+            is_inside = np.isfinite(formula_values(expression, values)).all() and np.isfinite(expected).all()
             nearby = numbers_of_engine(expression, term, {name: value * (1 + _STEP) for name, value in values.items()})
         except AutodiffError:
             continue
@@ -141,7 +148,7 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
     from autodiff_cli.derivatives.matrices_and_products import hessian, jacobian
 
     if not term:
-        return np.asarray(_value(expression, values), dtype=np.float64)
+        return formula_values(expression, values)
     at = {name: values[name] for name in dict.fromkeys(term)}
     const = {name: value for name, value in values.items() if name not in at}
     kind, function = ("jacobian", jacobian) if len(term) == 1 else ("hessian", hessian)
@@ -151,8 +158,40 @@ def numbers_of_engine(expression: str, term: Sequence[str], values: Mapping[str,
     return np.asarray(block, dtype=np.float64)
 
 
-def _value(text: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of a program whose names have values."""
-    from autodiff_cli.derivatives.evaluate import evaluate
+def hessian_by_formula(expression: str, values: Mapping[str, Any], by: Sequence[str], least: int) -> HessianFunction | None:
+    """Return a function that computes the Hessian matrix of a number at a point.
 
-    return evaluate(text, const=values).value
+    Args:
+        expression: a program of the language.
+        values: the values of its variables and constants.
+        by: the variables to differentiate with respect to, whose elements are the rows in order.
+        least: the least size, the number of elements of all values, times those of the variables.
+
+    Returns:
+        A function of the values, whose result is ``None`` where the formula is not finite.  It is ``None`` if no formula is found,
+        or if the expression is small or has no vectors.
+    """
+    sizes = {name: np.size(value) for name, value in values.items()}
+    size = sum(sizes[name] for name in by) * sum(sizes.values())
+    if size < least or not any(np.ndim(values[name]) for name in by):
+        return None
+    dims = {name: tuple(1 if n == 1 else f"n{n}" for n in np.shape(value)) for name, value in values.items()}
+    second = [term for term in terms(by, 2) if len(term) == 2]
+    try:  # the lengths in dims are names, so that the formula is checked with short arrays
+        derivatives = matrix_derivatives(expression, list(values), second, dims, forms=AccurateForms)
+    except AutodiffError:
+        return None
+
+    def hessian(point: Mapping[str, Any]) -> Matrix | None:  # a block that is not computed is the transpose of another
+        try:
+            results = {term: formula_values(unparse(derivative.tree), point) for term, derivative in derivatives.items()}
+        except AutodiffError:
+            return None
+        blocks = {
+            (a, b): np.broadcast_to(results[a, b], (*np.shape(values[a]), *np.shape(values[b]))).reshape(sizes[a], sizes[b])
+            for a, b in second
+        }
+        matrix = np.block([[blocks[a, b] if (a, b) in blocks else blocks[b, a].T for b in by] for a in by])
+        return matrix if np.isfinite(matrix).all() else None
+
+    return hessian

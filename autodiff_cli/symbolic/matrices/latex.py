@@ -36,16 +36,15 @@ class _Part(NamedTuple):
     is_column: bool = False
 
 
-def matrix_latex(expression: Syntax, dims: Mapping[str, tuple[Length, ...]], symmetric: Sequence[str] = ()) -> str:
+def matrix_latex(expression: Syntax, dims: Mapping[str, tuple[Length, ...]]) -> str:
     """Return the LaTeX of an expression or a program of the language in the notation of mathematics.
 
     Args:
         expression: an expression of vectors and matrices.
         dims: the dimensions of its names.
-        symmetric: the names of symmetric matrices.
     """
     tree = parse(unparse(expression))  # the nodes of a derivative may occur in several places
-    return latex(_with_products(_Notation(tree, dims, _dimensions(tree, random_values(dims, symmetric, seed=1))).tree))
+    return latex(_with_products(_Notation(tree, dims, _dimensions(tree, random_values(dims, (), seed=1))).tree))
 
 
 def _dimensions(tree: Syntax, values: Mapping[str, Any]) -> dict[Syntax, int]:

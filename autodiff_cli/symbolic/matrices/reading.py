@@ -149,7 +149,7 @@ class Reader(Evaluator):
         if op.name in FUNCTIONS:
             rule = FUNCTIONS[op.name]
             used = self._used(op, values, argument_names(rule)[1:])
-            arrays = {name: self._argument(value) if name in op.tensors else value for name, value in used.items()}
+            arrays = {name: self.array(value) if name in op.tensors else value for name, value in used.items()}
             return Symbol(rule(self, **arrays))
         if op.name in _programs():
             return self._run_program(_programs()[op.name], op, values)
@@ -163,12 +163,6 @@ class Reader(Evaluator):
         except AutodiffError as error:
             error.span = error.source = None  # the place is in the definition, which the user does not know
             raise
-
-    def _argument(self, value: Any) -> Any:
-        """Return a tensor argument of a rule as an array, or a list of arrays; ``None`` stays ``None``."""
-        if isinstance(value, list):
-            return [self.array(item) for item in value]
-        return None if value is None else self.array(value)
 
     def _used(self, op: FunctionInfo, values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         """Return the arguments ``names`` that a rule uses; the others must have their defaults."""
@@ -447,7 +441,6 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "transpose": lambda read, x: read.permuted(x, (*range(len(x.dims) - 2), -1, -2)),
     "permute": lambda read, x, dims: read.permuted(x, dims),
     "unsqueeze": lambda read, x, dim: read.selected(x, [*[slice(None)] * (dim % (len(x.dims) + 1)), None, ...]),
-    "stack": lambda read, tensors: read.stacked(tensors),
     **dict.fromkeys(("diag", "diagonal"), lambda read, x: read.diagonal(x)),
     "inv": lambda read, x: read.arrays.inverse(read.square(x)),
     "cholesky": lambda read, x: read.arrays.cholesky(read.square(x)),
@@ -457,6 +450,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "tril": lambda read, x: read.einsum("ij,ij->ij", x, read.arrays.triangle(x.dims[-1])),
     "triu": lambda read, x: read.einsum("ij,ji->ij", x, read.arrays.triangle(x.dims[-1])),
     "clone": lambda read, x: x,
+    "stack": lambda read, tensors: tensors,  # a list of arrays is one array already
 }
 """The functions that are not elementwise: each makes an array of the reader and the arguments, by the names of the parameters."""
 

@@ -21,7 +21,6 @@ _CALLS = {"inverse": "inv", "determinant": "det", "product": "prod", "cholesky":
 _ARRAYS = ("eye", "ones", "zeros")  # the functions of numbers whose values are arrays
 _NUMBERS = ("sum", "mean", "prod", "norm", "det", "logdet", "trace", "logsumexp")
 
-
 _ALL = new_tree("slice", new_token("COLON", ":"))  # the index of all places of a dimension
 
 
@@ -222,7 +221,8 @@ class Writer:
         if len(products) == 1 and all(factor in numbers for factor in others):
             return _with_first_scaled(products[0], [results[factor] for factor in others], is_negative)
         others.sort(key=lambda factor: factor not in numbers or _is_call(factor, "exp"))  # simple numbers come first
-        return _times([*(results[factor] for factor in others), *products], is_negative)
+        first, *rest = [*(results[factor] for factor in others), *products]
+        return reduce(partial(new_tree, "mul"), [_with_first_scaled(first, [], is_negative), *rest])
 
     def _is_number(self, tree: Syntax, numbers: set[Syntax]) -> bool:
         """Return whether an expression is surely a number and not an array, given those of its parts that are."""
@@ -263,18 +263,17 @@ class Writer:
         """Return the logarithm of a sum of exponentials over one dimension, or of a determinant; ``None`` for other arrays."""
         if array.kind == "determinant":
             return self.symbol(call_tree("logdet", self.trees[array.parts[0].symbol]))
-        inner, own = self.argument_of_sum(array, "exp")
-        places = [] if own is None else [i for i, label in enumerate(own) if label not in array.labels]
-        if inner is None or len(places) != 1:
+        inner, over = self.argument_of_sum(array.symbol, "exp")
+        if inner is None or len(over) != 1:
             return None
-        dim = [number_tree(str(places[0]))] if array.dims else []  # a vector has only one
+        dim = [number_tree(str(over[0]))] if array.dims else []  # a vector has only one
         return self.symbol(call_tree("logsumexp", self.formula_tree(inner), *dim))
 
     def _norm(self, base: Formula, exponent: Exponent, done: Mapping[Formula, Formula]) -> tuple[Formula, Exponent]:
         """Return a factor of a product with other formulas in place of its parts: a root of a sum of squares is a norm."""
-        total = self.arrays.of_symbol.get(base)
-        inner = None if total is None or total.labels else self.argument_of_sum(total, "square")[0]
-        if inner is not None and isinstance(exponent, Fraction) and (exponent.denominator == 2 or abs(exponent) > 1):
+        inner, _ = self.argument_of_sum(base, "square")
+        is_total = inner is not None and not self.arrays.of_symbol[base].dims
+        if inner is not None and is_total and isinstance(exponent, Fraction) and (exponent.denominator == 2 or abs(exponent) > 1):
             return self.symbol(call_tree("norm", self.formula_tree(inner))), 2 * exponent
         exponent = self.algebra.exponent(done[exponent]) if isinstance(exponent, Formula) else exponent
         return done.get(base, base), exponent
@@ -283,29 +282,26 @@ class Writer:
         """Replace an exponential and the sum of its elements, which divides it, by a softmax."""
         exponents = dict(factors)
         for divisor, power in factors:
-            total = self.arrays.of_symbol.get(divisor)
-            inner = None if total is None or total.labels else self.argument_of_sum(total, "exp")[0]
-            if inner is None or not isinstance(power, Fraction) or power > 0:
-                continue
+            inner, over = self.argument_of_sum(divisor, "exp")
+            if inner is None or over != [0] or self.arrays.of_symbol[divisor].dims or not isinstance(power, Fraction) or power > 0:
+                continue  # not the sum of a vector, or not a divisor
             exponential = self.algebra.call("exp", inner)
             if exponents.get(exponential) == 1:
                 del exponents[exponential]
                 exponents |= {self.symbol(call_tree("softmax", self.formula_tree(inner))): _ONE, divisor: power + 1}
         return list(exponents.items())
 
-    def argument_of_sum(self, array: Array, function: str) -> tuple[Formula | None, Labels | None]:
-        """Return ``x`` and its labels if an array is a sum of ``exp(x)``, or ``x**2`` for ``square``, else ``None`` twice."""
-        if array.kind != "contraction" or array.coefficient != 1 or len(array.parts) != 1:
-            return None, None
-        ((factor, labels),) = array.parts
-        formula: Formula = factor.formula
-        if len(set(labels)) < len(labels):
-            return None, None
-        if function == "exp":
-            return (formula.parts[0], labels) if formula.is_call("exp") else (None, None)
-        if formula.kind == "product" and formula.coefficient == 1 and len(formula.parts) == 1 and formula.parts[0][1] == _TWO:
-            return formula.parts[0][0], labels
-        return None, None
+    def argument_of_sum(self, symbol: Formula, function: str) -> tuple[Formula | None, list[int]]:
+        """Return ``x`` and the dimensions summed over, if a symbol is a sum of ``exp(x)``, or ``x**2`` for ``square``."""
+        array = self.arrays.of_symbol.get(symbol)
+        if array is not None and array.kind == "contraction" and array.coefficient == 1 and len(array.parts) == 1:
+            ((factor, labels),) = array.parts
+            formula: Formula = factor.formula
+            is_square = formula.kind == "product" and formula.coefficient == 1 and [power for _, power in formula.parts] == [_TWO]
+            if len(set(labels)) == len(labels) and (is_square if function == "square" else formula.is_call(function)):
+                argument = formula.parts[0][0] if is_square else formula.parts[0]
+                return argument, [place for place, label in enumerate(labels) if label not in array.labels]
+        return None, []
 
 
 class _Contraction:
@@ -339,8 +335,10 @@ class _Contraction:
         for place, (factor, labels) in enumerate(factors):
             for divisor, own in factors if factor.formula.is_call("exp") else ():
                 base, exponent = factors_of(divisor.formula)[0]
-                (argument,), over = factor.formula.parts, [i for i, label in enumerate(labels) if label not in own]
-                if not isinstance(exponent, Fraction) or exponent >= 0 or over != self._places_of_sum(base, argument):
+                argument, over = self.writer.argument_of_sum(base, "exp")
+                if argument is None or argument is not factor.formula.parts[0] or not isinstance(exponent, Fraction):
+                    continue
+                if exponent >= 0 or len(over) != 1 or over != [i for i, label in enumerate(labels) if label not in own]:
                     continue
                 dim = [number_tree(str(over[0]))] if len(labels) > 1 else []
                 symbol = self.writer.symbol(call_tree("softmax", self._tree(argument), *dim))
@@ -351,15 +349,6 @@ class _Contraction:
                     result.append((self.arrays.map(self.algebra.product([(base, exponent + 1)]), divisor.dims), own))
                 return self._with_softmax(result)
         return list(factors)
-
-    def _places_of_sum(self, base: Formula, argument: Formula) -> list[int] | None:
-        """Return the dimension over which ``base`` sums ``exp(argument)``; ``None`` if it is not such a sum over one dimension."""
-        total = self.arrays.of_symbol.get(base)
-        inner, own = (None, None) if total is None else self.writer.argument_of_sum(total, "exp")
-        if total is None or own is None or inner is not argument:
-            return None
-        places = [i for i, label in enumerate(own) if label not in total.labels]
-        return places if len(places) == 1 else None
 
     def _uses(self, label: int) -> int:
         """Return the number of pieces that have a label, and 1 more if the result has it."""
@@ -640,11 +629,6 @@ def _factors(product: Syntax) -> list[Syntax]:
     while factors[0].kind == "mul":
         factors[:1] = factors[0].children
     return factors
-
-
-def _times(factors: Sequence[Syntax], is_negative: bool) -> Syntax:
-    """Return the product of factors, with a sign if it is negative."""
-    return reduce(partial(new_tree, "mul"), [_with_first_scaled(factors[0], [], is_negative), *factors[1:]])
 
 
 def _with_first_scaled(product: Syntax, factors: Sequence[Syntax], is_negative: bool) -> Syntax:
