@@ -61,7 +61,7 @@ BUDGETS = {
     "root": 1575,
     "script": 1511,
     "solvers": 13261,
-    "symbolic": 5201,
+    "symbolic": 5155,
     "utils": 292,
 }
 """The most lines of each room.  A budget may only fall, unless docs/design.md gives a reason."""

@@ -106,7 +106,7 @@ class PartReader(Reader):
         """Assign a value to a name, which becomes the name of a part."""
         value = self._whole(value)
         if isinstance(value, Symbol):
-            value = Symbol(self.part(value.array, self.derivation.name_of(name)))
+            value = Symbol(self.part(value.array, self.derivation.free_name([name], self.derivation.used)))
         return super()._set(name, value, tree)
 
     def _whole(self, value: object) -> Any:

@@ -61,6 +61,7 @@ class Derivation:
         differentials, slopes: the differentials of arrays, and their derivatives with respect to each variable in ``by``.
         dims: the dimensions of variables, parts and their differentials.
         whole_name: the name of the result.
+        used: the names that a part cannot have, even if the program assigns them to it: those of earlier parts, and of functions.
 
     Raises:
         NotRecordable: if a part has no formula.
@@ -77,7 +78,7 @@ class Derivation:
         constants: Mapping[str, Tensor],
         result: str = "",
     ) -> None:
-        program, self.arrays = parse(source), Arrays(())
+        program, self.arrays = parse(source), Arrays()
         ordered = in_written_order(names, program)  # leaves appear in formulas in the order in which they are created
         leaves = [self.arrays.leaf(name, tuple(dims.get(name, ())), name in symmetric) for name in ordered]
         forms = ShortForms(self.arrays.algebra)
@@ -86,13 +87,13 @@ class Derivation:
         self.slopes = {name: Derivative.by(self.arrays.leaf(name, ()), self.arrays, forms) for name in by}
         self.steps: list[Step] = []
         self.dims = dict(dims)
-        self._used = {*FUNCTIONS, *names, *constants}
-        self._reserved = self._used | names_in(program)  # letters avoid the names that the program assigns later
+        self.used = {*FUNCTIONS, *names, *constants}
+        self._reserved = self.used | names_in(program)  # letters avoid the names that the program assigns later
         for name in by:
             self.differential(self.arrays.leaf(name, ()))
         reader = PartReader(self, source, leaves, constants)
         whole = reader.whole()
-        self.whole_name = result or self._free(_RESULTS, self._reserved)
+        self.whole_name = result or self.free_name(_RESULTS, self._reserved)
         self.whole = reader.part(whole, self.whole_name)
         if self.whole in self.differentials.of_leaves and self.whole not in leaves:  # a part that may have another name
             self.whole_name = self.whole.symbol.name
@@ -118,11 +119,7 @@ class Derivation:
         """Return whether an array depends on a variable."""
         return any(part in self.differentials.of_leaves for part in postorder([array], self.arrays.inside))
 
-    def name_of(self, assigned: str) -> str:
-        """Return the name of a part to which the program assigns a name: another one if it is the name of an earlier part."""
-        return self._free([assigned], self._used)
-
-    def _free(self, names: Iterable[str], reserved: Container[str]) -> str:
+    def free_name(self, names: Iterable[str], reserved: Container[str]) -> str:
         """Return the first of some names, or of ``u1``, ``u2`` and so on, that is not reserved, and whose differential is not."""
         candidates = chain(names, (f"u{number}" for number in count(1)))
         return next(name for name in candidates if name not in reserved and f"d{name}" not in reserved)
@@ -131,15 +128,15 @@ class Derivation:
         """Return the leaf of the differential of a variable or a part: ``dx`` for ``x``, or ``ddx`` if the program uses ``dx``."""
         if leaf not in self.differentials.of_leaves:  # the first use creates it, and reserves its name
             name = next(name for name in (f"{'d' * n}{leaf.symbol.name}" for n in count(1)) if name not in self._reserved)
-            self._used |= {leaf.symbol.name, name}
-            self._reserved |= self._used
+            self.used |= {leaf.symbol.name, name}
+            self._reserved |= self.used
             self.differentials.of_leaves[leaf] = self.arrays.leaf(name, leaf.dims, leaf.symmetric)
             self.dims |= {leaf.symbol.name: leaf.dims, name: leaf.dims}
         return self.differentials.of_leaves[leaf]
 
     def add_part(self, array: Array, name: str, rule: str, text: Syntax) -> Array:
         """Add the step of a part, whose expression is ``text``, and return the leaf that stands for it; choose a missing name."""
-        leaf = self.arrays.leaf(name or self._free(_PARTS, self._reserved), array.dims, array.symmetric)
+        leaf = self.arrays.leaf(name or self.free_name(_PARTS, self._reserved), array.dims, array.symmetric)
         differential = self.formula(self.differentials.of_array(array))
         for slope in self.slopes.values():  # later parts use the leaf
             slope.of_leaves[leaf] = slope.of_array(array)

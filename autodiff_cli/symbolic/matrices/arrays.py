@@ -72,10 +72,10 @@ Factor: TypeAlias = tuple[Array, Labels]
 
 
 class Arrays:
-    """A factory of arrays, whose leaves appear in formulas in the order of ``names``; ``of_symbol`` has the array of a symbol."""
+    """A factory of arrays; leaves appear in formulas in the order of their creation, and ``of_symbol`` has that of a symbol."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.algebra = Algebra(names)
+    def __init__(self) -> None:
+        self.algebra = Algebra()
         self.of_symbol: dict[Formula, Array] = {}
         self._known: dict[object, Array] = {}
         self._lengths: dict[Array, Length] = {}

@@ -70,7 +70,7 @@ def matrix_derivatives(
         ShapeError: if shapes do not fit.
     """
     ordered = {name: tuple(dims.get(name, ())) for name in in_written_order(names, parse(expression))}
-    arrays = Arrays(())
+    arrays = Arrays()
     short_forms = forms(arrays.algebra)
     # The elements of a symmetric matrix are independent variables for the engine, so the matrix is symmetric in the result only.
     is_wrt = set().union(*wanted)
@@ -82,7 +82,7 @@ def matrix_derivatives(
     writer = Writer(arrays, short_forms)
     trees = {term: writer.tree(results[term]) for term in wanted}
     if not is_wrt.isdisjoint(symmetric):
-        arrays = Arrays(())
+        arrays = Arrays()
         arrays_again = {term: Reader(arrays, unparse(tree), ordered, symmetric).result() for term, tree in trees.items()}
         writer = Writer(arrays, forms(arrays.algebra))
         trees = {term: writer.tree(array) for term, array in arrays_again.items()}
