@@ -42,7 +42,7 @@ BUDGETS = {
     "cli": 4067,
     "code_generation": 1186,
     "compiler": 2939,
-    "data": 5601,
+    "data": 5636,
     "derivatives": 1086,
     "evaluation": 3324,
     "explanation": 1995,
