@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from autodiff_cli.arrays import Mask, Vector
     from autodiff_cli.compiler.llvm.machine_code import LoadedKernel
 
-TOGETHER = 65_536
-"""The number of rows that are solved together: more do not fit in the cache of a processor."""
+TOGETHER = 50_000
+"""The number of rows that are solved together: memory for larger arrays is mapped anew each time, which takes twice the time."""
 STEPS = 8
 """The typical number of Newton steps, which decides whether machine code repays the time to compile it."""
 _OPERATIONS = 10
