@@ -5,7 +5,10 @@ from __future__ import annotations
 import http.server
 import os
 import re
+import shutil
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
@@ -21,6 +24,7 @@ from tests.processes import LIMIT, completed, started, until
 from tests.test_map_resume import interrupted
 
 pa = pytest.importorskip("pyarrow")
+fsspec = pytest.importorskip("fsspec")
 pytestmark = pytest.mark.extras
 
 ROWS = b"x,name\n" + b"".join(f"{i / 7},row {i}\n".encode() for i in range(1, 20_000))
@@ -108,6 +112,43 @@ def store() -> Iterator[str]:
         yield "s3://bucket"
         s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
+
+
+AZURITE = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="  # its documented key
+EMULATORS = {
+    "gs": ([sys.executable, "-m", "gcp_storage_emulator", "start", "--in-memory", "--port"], "STORAGE_EMULATOR_HOST", "http://{0}"),
+    "az": (
+        ["azurite-blob", "--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--blobPort"],
+        "AZURE_STORAGE_CONNECTION_STRING",
+        f"AccountName=devstoreaccount1;AccountKey={AZURITE};BlobEndpoint=http://{{0}}/devstoreaccount1",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the libraries send large bodies as bytes, and leave sessions open
+@pytest.mark.parametrize("scheme", EMULATORS)
+def test_emulators_of_other_stores(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command, setting, value = EMULATORS[scheme]
+    pytest.importorskip("gcsfs" if scheme == "gs" else "adlfs")
+    if shutil.which(command[0]) is None:
+        pytest.skip("Azurite is not a Python package: npm install -g azurite")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv(setting, value.format(f"localhost:{port}"))
+    with subprocess.Popen([*command, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            until(lambda: socket.socket().connect_ex(("localhost", port)) == 0)
+            fsspec.filesystem(scheme).mkdir("bucket")
+            right = run_map("x**2", stdin=ROWS).out
+            assert run_map("x**2", "-o", f"{scheme}://bucket/out.csv", stdin=ROWS).code == 0
+            assert run_map("value", f"{scheme}://bucket/*.csv", "-q").out == run_map("value", "-q", stdin=right).out
+            assert run_map("x", f"{scheme}://bucket/out.csv", "--no-keep", "-o", f"{scheme}://bucket/folder/").code == 0
+            assert run_map("v = value; v,", f"{scheme}://bucket/folder", "-o", f"{scheme}://bucket/a.parquet").code == 0
+            assert run_map("v", f"{scheme}://bucket/a.parquet", "-q").out == run_map("x", "-q", stdin=right).out
+            refused(f"cannot read '{scheme}://bucket/none.csv'", "x", f"{scheme}://bucket/none.csv")
+        finally:
+            server.terminate()
 
 
 def refused(message: str, *arguments: Any, code: int = 5) -> Done:
