@@ -228,9 +228,9 @@ class Integral(Components):
                 lambda math: self._in_digits(math, map(math.mpf, map(float, parameters))),
             ).over(low, high)
         if not np.isfinite(error):
-            kind = "it diverges, or oscillates without end" if not np.isfinite(high - low) else "it diverges"
+            reason = "it diverges, or oscillates without end"
             raise NoValue(
-                f"the integral from {low:.6g} to {high:.6g} has no value that quadrature can find: {kind}",
+                f"the integral from {low:.6g} to {high:.6g} has no value that quadrature can find: {reason}",
                 hint="integrate over a range on which the integrand is integrable, or split it at its singularities",
             )
         return value, error
