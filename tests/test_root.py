@@ -236,15 +236,20 @@ def test_a_root_of_a_continuous_function_remains_one(expression: str, start: flo
         "cosh(x) - 1 + 1e-18",
         "x**2 - 2*x + 1.0000000000000002",
         "abs(sin(x)) + 1e-25",
-        "1e-19*(x + 2)*exp(-40*(x + 4)**2)",  # it underflows, but is not 0
     ],
 )
 def test_a_function_that_comes_close_to_0_does_not_have_a_root(expression: str) -> None:
     """mpmath's value at the extremum, which is the number in the expression, is not 0."""
     found = ad.root(expression, {"x": 0.5})
     assert (found.converged, found.verdict) == (False, "minimum_of_norm")
-    within = ad.root(expression, over="x=-1.5:1.5", all=True)
-    assert not within.roots
+    assert not ad.root(expression, over="x=-1.5:1.5", all=True).roots
+
+
+def test_a_root_behind_an_extremum_is_found() -> None:
+    assert ad.root("3.8*x - x**3 = 3.28", {"x": 0}).solution["x"] == pytest.approx(-2.2877352038849, rel=1e-13)
+    tail = "1e-19*(x + 2)*exp(-40*(x + 4)**2)"  # it underflows, but is not 0
+    assert ad.root(tail, {"x": 0.5}).solution["x"] == -2
+    assert not ad.root(tail, over="x=-1.5:1.5", all=True).roots
 
 
 def test_all_roots_of_a_system() -> None:

@@ -170,4 +170,4 @@ def starts(start: Vector) -> Iterator[Vector]:
     weights = ratio ** -np.arange(1.0, n + 1)
     for k in range(1, MOST_STARTS):
         unit = 2 * np.modf(0.5 + k * weights)[0] - 1  # a point of the cube between -1 and 1
-        yield (start + unit * size, unit * size, unit, start + 0.3 * unit * size)[k % 4]
+        yield (start + unit * size, unit * size, unit, start + 0.3 * unit * size, start + 10 * unit * size)[k % 5]
