@@ -66,7 +66,7 @@ class RowSearch:
             if enclosure is not None:
                 enclosure.compile(rows)
         n = self._system.active
-        if rows * STEPS * _OPERATIONS >= REPAID and has_compiler():
+        if self.is_traced and rows * STEPS * _OPERATIONS >= REPAID and has_compiler():
             compiled = named("autodiff_cli.solvers.intervals.machine_code:compiled_function")
             self._limited_steps = compiled(_limited_steps, 3 * n, [np.dtype(float)] * (n + 1) + [np.dtype(bool)])
 
