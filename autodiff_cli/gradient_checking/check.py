@@ -325,7 +325,7 @@ class _Check:
             "analytic": plain(gradient),
             "numeric": plain(numeric),
             "claimed": plain(claimed),
-            "exact": plain(np.where(np.isnan(numeric), gradient, numeric)[()]),  # nan: there is no reference
+            "exact": plain(np.where(np.isnan(numeric), gradient, numeric)[()]),  # nan: a reference is missing
             **_verdict(worst(verdicts)),
         }
         elements = zip(element_names(name, leaf.shape), verdicts, strict=True)
@@ -334,7 +334,7 @@ class _Check:
 
 
 def _verdict(verdict: Verdict) -> Entry:
-    """Return the part of an entry that states a verdict; it has no key ``reason`` if there is no reason."""
+    """Return the part of an entry that states a verdict; the key ``reason`` is left out without a reason."""
     entry = {"error": verdict.error, "tolerance": verdict.tolerance, "verdict": verdict.verdict}
     return {**entry, "reason": verdict.reason} if verdict.reason else entry
 

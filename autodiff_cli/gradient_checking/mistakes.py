@@ -70,7 +70,7 @@ class _Comparison:
         return self._wrong_term()
 
     def _wrong_term(self) -> str | None:
-        """Return the term by a multiple of which the claim differs from the right formula; ``None`` if there is no such term."""
+        """Return the term by a multiple of which the claim differs from the right formula; ``None`` without such a term."""
         difference = [exact - claimed for exact, claimed in zip(self.exact, self.claimed, strict=True)]
         for term in _terms(self.right):
             missing = _quotient(difference, self._numbers(term, self.exact))

@@ -100,7 +100,7 @@ class Judge:
         A claim that differs from the reference passes only if both are 0 up to the rounding errors of float64.
         """
         slope, value = self._differences.slopes(index)[j], float(claimed)
-        if slope.kind in ("kink", "jump"):  # there is no derivative to compare with
+        if slope.kind in ("kink", "jump"):  # a derivative does not exist there
             return Verdict("kink", math.nan, 0.0, 0.0)
         if slope.kind == "undefined" and math.isnan(value):
             return Verdict("pass", math.nan, 0.0, 0.0)
@@ -123,7 +123,7 @@ class Judge:
         ``is_equal`` says whether the number and the reference are equal in the precision of the number.
         """
         numeric = float(slope.value)
-        if not self._differences.math.finite(value) or math.isinf(numeric):  # there is no error to compare
+        if not self._differences.math.finite(value) or math.isinf(numeric):  # an error cannot be computed
             is_right = is_equal or (math.isinf(numeric) and float(value) == numeric)
             return Verdict("pass" if is_right else "fail", numeric, 0.0 if is_right else math.inf, 0.0)
         error = 0.0 if float(value) == numeric else float(abs(value - slope.value))

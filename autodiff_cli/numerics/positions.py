@@ -161,7 +161,7 @@ def places_at(shape: Shape, key: Key) -> Positions:
 
 
 def range_along(shape: Shape, dim: int, start: int | None, end: int | None, step: int) -> Key:
-    """Return the index of every ``step``-th slice along a dimension from start to before end; ``None`` is no bound."""
+    """Return the index of every ``step``-th slice along a dimension from start to before end; ``None`` leaves out a bound."""
     return key_along(shape, dim, slice(start, end, step))
 
 
